@@ -1,11 +1,23 @@
+import { readdirSync } from 'node:fs'
 import { copyFile, cp } from 'node:fs/promises'
 import { defineConfig } from 'tsup'
 import buildPage from './scripts/page.ts'
 
+/** Providers as values: an entry for each file. */
+const values = Object.fromEntries(
+  readdirSync('providers/values').map((file) => [
+    `providers/${file.replace('.ts', '')}`,
+    `providers/values/${file}`,
+  ]),
+)
+
 const library = {
   index: 'src/index.ts',
+  core: 'src/core/index.ts',
+  registry: 'src/registry/index.ts',
   machines: 'machines/index.ts',
   providers: 'providers/index.ts',
+  ...values,
   testing: 'src/testing/index.ts',
   simulator: 'src/simulator/index.ts',
   visualize: 'src/visualize/index.ts',

@@ -26,6 +26,7 @@ const shared = [
   ...[
     'orchestrators',
     'portability',
+    'prefixes',
     'providers',
     'recordings',
     'schema',
@@ -56,6 +57,7 @@ export default defineConfig({
   test: {
     // The page of the inspector needs one file that is built.
     globalSetup: 'scripts/page.ts',
+    setupFiles: 'test/registry.ts',
     // Wide, because a test may only fail for what it finds, never for a machine that is busy with something else. A hang still ends.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -79,6 +81,7 @@ export default defineConfig({
           include: [`test/{${shared.join(',')}}/**/*.test.ts`],
           exclude: [...configDefaults.exclude, alone],
           isolate: false,
+          setupFiles: ['test/registry.ts', 'test/leftovers.ts'],
         },
       },
     ],

@@ -1,10 +1,12 @@
 // One measurement in a process of its own: the job is the argument, the result goes to the parent.
 import { contenderNamed } from './contenders/index.mjs'
 import { tasks } from './tasks/index.mjs'
+import { setResultSize } from './tool.mjs'
 import { baseUrlOf, wires } from './wires/index.mjs'
 
 const { task, contender, origin, ...job } = JSON.parse(process.argv[2])
 const wire = wires[job.wire ?? 'openai-chat']
+setResultSize(job.resultSize)
 
 /** The contender, connected to answers of the job's shape, or of another. */
 const open = async ({ as = contender, ...shape } = {}) => {
@@ -18,6 +20,7 @@ const open = async ({ as = contender, ...shape } = {}) => {
     hasTools: asked.rounds > 0,
     ...(typed && { typed }),
     ...(asked.driver && { driver: asked.driver }),
+    ...(asked.needsApproval && { needsApproval: true }),
   })
 }
 

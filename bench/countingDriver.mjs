@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 const driverClass = async () =>
   process.getBuiltinModule?.('node:sqlite')?.DatabaseSync ?? (await import('libsql')).default
 
-const Driver = await driverClass()
+export const Driver = await driverClass()
 
 /** A driver that counts what is written through it: transactions, what they are given, their time, and the disk's part. */
 export const countingDriver = () => {

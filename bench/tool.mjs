@@ -8,7 +8,14 @@ export const weather = {
     required: ['city', 'days'],
     additionalProperties: false,
   },
-  execute: ({ city, days }) => ({ city, days, celsius: 21 }),
+  execute: ({ city, days }) => ({ city, days, celsius: 21, ...report }),
+}
+
+let report = {}
+
+/** Makes results about this long, for conversations that grow; short ones otherwise. */
+export const setResultSize = (size = 0) => {
+  report = size > 0 ? { report: 'It is "fine" today. '.repeat(size / 20) } : {}
 }
 
 export const prompt = 'What will the weather be like?'

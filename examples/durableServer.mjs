@@ -26,14 +26,15 @@ const serve = async (file, baseUrl) => {
   const janitor = new Agent('openai:simulator', { baseUrl, tools: [deleteFile] })
   const runs = await openRuns({ store: sqlite(file), agents: { janitor } })
 
-  // POST /job-7?prompt=…, POST /job-7?approve=…, GET /job-7
+  // POST /job-7?prompt=…, POST /job-7?approve=…&question=…, GET /job-7
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url, 'http://localhost')
     const id = pathname.slice(1)
+    const { prompt, approve, question } = Object.fromEntries(searchParams)
     try {
-      if (searchParams.has('prompt')) await runs.start('janitor', searchParams.get('prompt'), { id })
-      if (searchParams.has('approve'))
-        await runs.send(id, { type: 'tool.approve', callId: searchParams.get('approve') })
+      if (prompt) await runs.start('janitor', prompt, { id })
+      // With its question, a yes that is sent twice counts once, whatever happened in between.
+      if (approve) await runs.send(id, { type: 'tool.approve', callId: approve, question })
       const run = await runs.get(id)
       response.end(JSON.stringify(await run.result))
     } catch (error) {
@@ -71,7 +72,7 @@ else {
   console.log('the server was killed')
 
   const second = await startServer()
-  const { output } = await second.ask(`?approve=${call.id}`)
+  const { output } = await second.ask(`?approve=${call.id}&question=${call.question}`)
   console.log('job-7:', output)
   second.server.kill('SIGKILL')
   await simulator.close()

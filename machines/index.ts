@@ -20,6 +20,7 @@ export type {
   Asked,
   CallCommand,
   ChildEvent,
+  MessageTiming,
   PreparedRequest,
   StepMetrics,
 } from './agent/events.ts'
@@ -84,6 +85,7 @@ export {
   typedOutputOrchestrator,
   typedOutputPhases,
 } from './orchestrators/typedOutput.ts'
+export type { Verdict, Verdicts } from './policy/openQuestions.ts'
 export type {
   PolicyEvents,
   PolicyInput,
@@ -91,6 +93,5 @@ export type {
   PolicyOptions,
   PolicyTag,
 } from './policy/policyEvents.ts'
-export type { Verdict, Verdicts } from './policy/policyLogic.ts'
 export type { Gate } from './policy/questions.ts'
 export { pendingIn } from './tools/pendingCalls.ts'

@@ -1,26 +1,14 @@
 import type { ProviderPreset } from './defineProvider.ts'
-import {
-  fireworksEmbeddings,
-  nvidiaEmbeddings,
-  ollamaOpenaiEmbeddings,
-  openaiEmbeddings,
-  openrouterEmbeddings,
-  togetherEmbeddings,
-} from './embeddings/protocols.ts'
 import { type EnvironmentServer, serverIn } from './http/connectionOf.ts'
 import { fireworksModels, groqModels, nvidiaModels, togetherModels } from './models/hosts.ts'
-import { openWeightModels } from './models/openWeights.ts'
-import { deepseekModels, xaiModels } from './models/vendors.ts'
+import { deepseekModels, openWeightModels } from './models/openWeights.ts'
+import { perplexityModels, xaiModels } from './models/vendors.ts'
 import { ollamaProfile, ollamaServer } from './ollama/index.ts'
-import {
-  gatewayProfile,
-  hostedProfile,
-  type OpenAIChatProfile,
-  openaiChatProfile,
-} from './openai-chat/index.ts'
+import { compatibleProfile, gatewayProfile, hostedProfile } from './openai-chat/hosted.ts'
+import type { OpenAIChatProfile } from './openai-chat/index.ts'
 
 /** A host of chat completions: its place, its key, and the quirks of its models. */
-export type ChatHost = Omit<ProviderPreset<OpenAIChatProfile>, 'protocol' | 'profile' | 'recover'> & {
+type ChatHost = Omit<ProviderPreset<OpenAIChatProfile>, 'protocol' | 'profile' | 'recover' | 'embeddings'> & {
   profile: (model: string) => OpenAIChatProfile
   /** True for an address that any server may have: only the provider's name says which one it is. */
   isAnyServer?: true
@@ -29,11 +17,7 @@ export type ChatHost = Omit<ProviderPreset<OpenAIChatProfile>, 'protocol' | 'pro
 const models = { models: { path: '/models' } }
 
 /** The models of a local server are not known here. */
-const ownModels = {
-  defaultModel: '',
-  embeddings: { protocol: openaiEmbeddings, defaultModel: '' },
-  ...models,
-}
+const ownModels = { defaultModel: '', ...models }
 
 const openWeights = (quirks: Partial<OpenAIChatProfile> = {}) => hostedProfile(openWeightModels, quirks)
 
@@ -80,7 +64,6 @@ export const chatHosts: readonly ChatHost[] = [
       // Claude caches nothing that is not marked.
       ...(model.includes('claude') && { promptCache: 'markers' }),
     }),
-    embeddings: { protocol: openrouterEmbeddings, defaultModel: 'openai/text-embedding-3-small' },
     ...models,
   },
   {
@@ -101,7 +84,6 @@ export const chatHosts: readonly ChatHost[] = [
     keyVariable: 'TOGETHER_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
     profile: hostedProfile(togetherModels),
-    embeddings: { protocol: togetherEmbeddings, defaultModel: 'intfloat/multilingual-e5-large-instruct' },
     ...models,
   },
   {
@@ -111,7 +93,6 @@ export const chatHosts: readonly ChatHost[] = [
     keyVariable: 'FIREWORKS_API_KEY',
     defaultModel: 'accounts/fireworks/models/gpt-oss-120b',
     profile: hostedProfile(fireworksModels),
-    embeddings: { protocol: fireworksEmbeddings, defaultModel: 'nomic-ai/nomic-embed-text-v1.5' },
     ...models,
   },
   {
@@ -122,7 +103,6 @@ export const chatHosts: readonly ChatHost[] = [
     defaultModel: 'nvidia/nemotron-3-ultra-550b-a55b',
     // Whether a NIM container knows JSON Schema depends on its engine.
     profile: hostedProfile(nvidiaModels, withoutSchema),
-    embeddings: { protocol: nvidiaEmbeddings, defaultModel: 'nvidia/nv-embedqa-e5-v5' },
     ...models,
   },
   {
@@ -176,12 +156,15 @@ export const chatHosts: readonly ChatHost[] = [
     hosts: /(^|\.)(minimax\.io|minimaxi\.com)$/,
     keyVariable: 'MINIMAX_API_KEY',
     defaultModel: 'MiniMax-M3',
-    profile: openWeights({
-      ...withoutSchema,
-      maxTokensField: 'max_completion_tokens',
-      thinkingControl: 'adaptive',
-      refuses: ['seed', 'parallelToolCalls'],
-    }),
+    // https://platform.minimax.io/docs/guides/text-generation, 2026-11-19: M3 has a million here, more than on other hosts.
+    profile: (model) =>
+      openWeights({
+        ...withoutSchema,
+        maxTokensField: 'max_completion_tokens',
+        thinkingControl: 'adaptive',
+        refuses: ['seed', 'parallelToolCalls'],
+        ...(/^minimax-m3$/i.test(model) && { window: 1_000_000 }),
+      })(model),
     ...models,
   },
   {
@@ -211,7 +194,6 @@ export const chatHosts: readonly ChatHost[] = [
     keyVariable: 'AI_GATEWAY_API_KEY',
     defaultModel: 'openai/gpt-6-luna',
     profile: gateway,
-    embeddings: { protocol: openrouterEmbeddings, defaultModel: 'openai/text-embedding-3-small' },
     ...models,
   },
   {
@@ -230,7 +212,6 @@ export const chatHosts: readonly ChatHost[] = [
     keyVariable: 'DEEPINFRA_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
     profile: openWeights(),
-    embeddings: { protocol: openaiEmbeddings, defaultModel: 'BAAI/bge-m3' },
     ...models,
   },
   {
@@ -243,14 +224,17 @@ export const chatHosts: readonly ChatHost[] = [
     ...models,
   },
   {
-    // GitHub announced its end for 30 July 2026; servers of companies may live longer.
     name: 'github',
     aliases: ['github-models'],
     server: serverIn('GITHUB_MODELS_BASE_URL'),
     baseUrl: 'https://models.github.ai/inference',
     keyVariable: 'GITHUB_TOKEN',
     defaultModel: 'openai/gpt-4.1',
-    profile: (model) => openaiChatProfile(model, true),
+    // Announced by GitHub; servers of companies may be there longer.
+    profile: (model) => ({
+      ...compatibleProfile(model),
+      deprecated: 'is on GitHub Models, whose end was announced for 30 July 2026: use another provider.',
+    }),
   },
   {
     name: 'ollama-openai',
@@ -258,7 +242,6 @@ export const chatHosts: readonly ChatHost[] = [
     baseUrl: 'http://localhost:11434/v1',
     defaultModel: 'qwen3:8b',
     profile: (model) => ({ ...openWeights()(model), ...ollamaProfile(model) }),
-    embeddings: { protocol: ollamaOpenaiEmbeddings, defaultModel: 'nomic-embed-text' },
     ...models,
   },
   {
@@ -287,18 +270,29 @@ export const chatHosts: readonly ChatHost[] = [
   },
 ]
 
-/** xAI's chat completions, which are deprecated: only a `baseUrl` leads there. */
+/** Chat completions of providers that speak Responses by now: only a `baseUrl` leads there. */
 const others: readonly Pick<ChatHost, 'baseUrl' | 'profile' | 'hosts' | 'isAnyServer'>[] = [
   {
     baseUrl: 'https://api.x.ai/v1',
-    profile: hostedProfile(xaiModels, { schemaWithTools: true, maxTokensField: 'max_completion_tokens' }),
+    profile: hostedProfile(xaiModels, {
+      schemaWithTools: true,
+      maxTokensField: 'max_completion_tokens',
+      deprecated: 'is asked over chat completions, which xAI has deprecated: use the provider "xai".',
+    }),
+  },
+  {
+    baseUrl: 'https://api.perplexity.ai',
+    profile: hostedProfile(perplexityModels, {
+      deprecated:
+        'is asked over chat completions, which Perplexity ended in September 2026: use the provider "perplexity".',
+    }),
   },
 ]
 
 /** The profile of a model on a server, whichever provider its address was given to. */
 export const chatProfileAt = (url: string, model: string): OpenAIChatProfile => {
   const host = [...chatHosts, ...others].find((each) => !each.isAnyServer && isAt(each, url))
-  return host ? host.profile(model) : openaiChatProfile(model, true)
+  return host ? host.profile(model) : compatibleProfile(model)
 }
 
 const isAt = ({ baseUrl, hosts }: Pick<ChatHost, 'baseUrl' | 'hosts'>, url: string): boolean => {

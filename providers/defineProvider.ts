@@ -1,28 +1,25 @@
 import { fromBase64 } from '../src/messages/base64.ts'
-import { ConfigurationError } from '../src/messages/errors.ts'
 import type { JsonValue } from '../src/messages/json.ts'
-import type { ChatModel, ModelProfile } from '../src/model/chatModel.ts'
+import type { ModelProfile } from '../src/model/chatModel.ts'
+import { type ChatPreset, modelMaker, modelNamed } from './chatModels.ts'
 import { httpEmbeddingsModel } from './embeddings/httpEmbeddingsModel.ts'
 import type { EmbeddingsProtocol } from './embeddings/vectors.ts'
 import type { MediaProtocol } from './files/media.ts'
 import type { FilesProtocol } from './files/protocols.ts'
-import type { ProviderRequest, Wire } from './http/connection.ts'
-import { connectionOf, isOtherServer, type Place, serverUrl } from './http/connectionOf.ts'
-import { httpChatModel, type Recover } from './http/httpChatModel.ts'
-import { httpJson, inTime, readModels, retrying } from './http/httpJson.ts'
-import { pricesOf } from './models/prices.ts'
-import type { Capability, ConnectionOptions, ProfileOverride, Provider, RequestOptions } from './provider.ts'
-import type { Protocol } from './wire/protocol.ts'
+import type { ProviderRequest } from './http/connection.ts'
+import { connectionOf } from './http/connectionOf.ts'
+import { httpEvents } from './http/httpEvents.ts'
+import { type HttpPlace, httpJson, inTime, itemsInTime, readModels, retrying } from './http/httpJson.ts'
+import { modelTables } from './models/index.ts'
+import { priceLists } from './models/priceLists.ts'
+import type { Capability, ConnectionOptions, Provider, RequestOptions } from './provider.ts'
+
+/** The parts of a preset that are not for presets of other packages. */
+type Inner = 'priceList' | 'tables' | 'wire'
 
 /** A provider as a preset describes it: a protocol, a place, a key, and the quirks of its models. */
-export type ProviderPreset<P extends ModelProfile> = Place & {
+export type ProviderPreset<P extends ModelProfile> = Omit<ChatPreset<P>, Inner> & {
   aliases?: readonly string[]
-  protocol: Protocol<P>
-  /** Empty where a model must be named. */
-  defaultModel: string
-  /** `isOtherServer`: the user pointed the preset at another server, whose quirks are not known. `url`: the server. */
-  profile: (model: string, isOtherServer: boolean, url: string) => P
-  recover?: Recover
   /** The name of its list of prices. Default: the provider's own name. */
   prices?: string
   embeddings?: { protocol: EmbeddingsProtocol; defaultModel: string }
@@ -49,9 +46,9 @@ export const defineProvider = <const P extends ModelProfile>(preset: ProviderPre
 
 /** Makes a provider whose wire may be more than JSON over HTTP. */
 export const providerWithWire = <const P extends ModelProfile>(
-  preset: ProviderPreset<P> & { wire?: () => Promise<Wire> },
+  preset: ProviderPreset<P> & Pick<ChatPreset<P>, Inner>,
 ): Provider => {
-  const { name, protocol, recover, embeddings, models, media, files } = preset
+  const { name, protocol, embeddings, models, media, files } = preset
 
   /** Sends a request that has one JSON answer, again where that may help. */
   const ask = (
@@ -61,43 +58,19 @@ export const providerWithWire = <const P extends ModelProfile>(
   ): Promise<JsonValue> =>
     inTime(
       (signal) => {
-        const own = connectionOf(preset, options)
-        const connection = { ...own, baseUrl: baseUrl?.(own.baseUrl) ?? own.baseUrl }
-        const place = { provider: name, connection, error: protocol.error, signal, timeouts }
+        const place = placeOf({ ...options, signal, timeouts }, baseUrl)
         return retrying(() => httpJson(place, wanted), signal, retry)
       },
       { signal, ...(timeouts && { timeouts }) },
     )
 
-  const chatModel = (given: string | undefined, options: ConnectionOptions): ChatModel => {
-    const model = named(preset, given ?? preset.defaultModel)
-    const isOther = isOtherServer(preset, options)
-    const prices = isOther ? undefined : pricesOf(preset.prices ?? name, model)
-    const profile = overriddenProfile(
-      {
-        ...preset.profile(options.profile?.like ?? model, isOther, serverUrl(preset, options.baseUrl)),
-        ...(prices && { prices }),
-      },
-      options.profile,
-    )
-    let connected: ChatModel | undefined
-    return {
-      provider: name,
-      model,
-      protocol: protocol.name,
-      profile,
-      stream(request, sink) {
-        connected ??= httpChatModel({
-          protocol,
-          target: { provider: name, model, profile },
-          connection: connectionOf(preset, options),
-          ...(recover && { recover }),
-        })
-        return connected.stream(request, sink)
-      },
-      // A model that made no request has no credentials yet.
-      redact: (text) => connected?.redact?.(text) ?? text,
-    }
+  const placeOf = (
+    { signal, timeouts, ...options }: ConnectionOptions & Pick<HttpPlace, 'signal' | 'timeouts'>,
+    baseUrl?: (ownUrl: string) => string,
+  ): HttpPlace => {
+    const own = connectionOf(preset, options)
+    const connection = { ...own, baseUrl: baseUrl?.(own.baseUrl) ?? own.baseUrl }
+    return { provider: name, connection, error: protocol.error, signal, timeouts }
   }
 
   return {
@@ -109,12 +82,16 @@ export const providerWithWire = <const P extends ModelProfile>(
     defaultModel: preset.defaultModel,
     defaultEmbeddingsModel: embeddings?.defaultModel,
     capabilities: capabilitiesOf(preset),
-    chatModel,
+    chatModel: modelMaker({
+      priceList: priceLists.get(preset.prices ?? name),
+      tables: modelTables,
+      ...preset,
+    }),
     ...(embeddings && {
       embeddingsModel: (given, options) =>
         httpEmbeddingsModel({
           provider: name,
-          model: named(preset, given ?? embeddings.defaultModel),
+          model: modelNamed(preset, given ?? embeddings.defaultModel),
           protocol: embeddings.protocol,
           connection: () => connectionOf(preset, options),
           error: protocol.error,
@@ -123,7 +100,8 @@ export const providerWithWire = <const P extends ModelProfile>(
     }),
     ...(media && {
       mediaModel: (given, options) => {
-        const model = named(preset, given ?? media.defaultModel)
+        const model = modelNamed(preset, given ?? media.defaultModel)
+        const { stream: streaming } = media.protocol
         return {
           provider: name,
           model,
@@ -132,6 +110,23 @@ export const providerWithWire = <const P extends ModelProfile>(
             const answer = await ask(media.protocol.request(prompt, wish, model), { ...options, signal })
             return media.protocol.read(answer, wish)
           },
+          ...(streaming && {
+            stream(prompt, wish = {}) {
+              const { retry, ...rest } = options
+              const { signal = options.signal } = wish
+              return itemsInTime(
+                async function* (signal) {
+                  const wanted = streaming.request(prompt, wish, model)
+                  const place = placeOf({ ...rest, signal })
+                  const reader = streaming.reader(wish)
+                  const events = await retrying(() => httpEvents(place, wanted), signal, retry)
+                  for await (const event of events) yield* reader.push(event)
+                  reader.end()
+                },
+                { ...options, signal },
+              )
+            },
+          }),
         }
       },
     }),
@@ -145,17 +140,6 @@ export const providerWithWire = <const P extends ModelProfile>(
       listModels: async (options) => readModels(await ask({ path: models.path }, options, models.baseUrl)),
     }),
   }
-}
-
-/** The profile of a model, with the fields that the user knows better. */
-const overriddenProfile = <P extends ModelProfile>(
-  profile: P,
-  { like: _, attachments, ...fields }: ProfileOverride = {},
-): P => ({ ...profile, ...fields, attachments: { ...profile.attachments, ...attachments } })
-
-const named = ({ name }: Place, model: string): string => {
-  if (model !== '') return model
-  throw new ConfigurationError(`${name} has no default model: name one, such as ${name}:my-model.`)
 }
 
 const capabilitiesOf = <P extends ModelProfile>(preset: ProviderPreset<P>): Capability[] => {

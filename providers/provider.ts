@@ -7,6 +7,7 @@ import type { RetryPolicy } from '../src/model/retryPolicy.ts'
 import type { Timeouts } from '../src/model/timeouts.ts'
 import type { Limits } from '../src/transport/limits.ts'
 import type { AnthropicProfile } from './anthropic/profile.ts'
+import type { ConverseProfile } from './bedrock-converse/profile.ts'
 import type { CohereProfile } from './cohere/profile.ts'
 import type { GoogleProfile } from './google/profile.ts'
 import type { HeadersLike } from './http/connection.ts'
@@ -108,17 +109,24 @@ export type MediaOptions = {
   mimeTypes?: readonly string[]
   /** Images to change, with their bytes: `dataPart('image/png', bytes)`. Default: none. */
   attachments?: readonly (DataPart | LinkPart)[]
+  /** The drafts of an image that a stream yields before it, where the provider makes some. Each may cost tokens. Default: 2. */
+  partialImages?: number
   /** Ends the request when it is aborted. */
   signal?: AbortSignal
   /** Merged into the request untouched. */
   providerOptions?: JsonObject
 }
 
+/** An image as a stream yields it. `isPartial`: a draft, which a better one follows. */
+export type MediaPiece = (DataPart | LinkPart) & { isPartial?: true }
+
 /** Makes images of words, or of other images. */
 export type MediaModel = {
   readonly provider: string
   readonly model: string
   generate(prompt: string, options?: MediaOptions): Promise<{ media: (DataPart | LinkPart)[]; usage?: Usage }>
+  /** Yields images and their drafts as they come; missing where the provider sends its answer in one piece. */
+  stream?(prompt: string, options?: MediaOptions): AsyncIterable<MediaPiece>
 }
 
 /** A model that a provider offers; `details` is what the provider says about it. */
@@ -145,6 +153,7 @@ type AnyProfile =
   | GoogleProfile
   | MistralProfile
   | CohereProfile
+  | ConverseProfile
   | OllamaProfile
 
 /** The fields of a profile, all optional, those of `attachments` too. */

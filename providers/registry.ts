@@ -2,46 +2,16 @@ import { ConfigurationError } from '../src/messages/errors.ts'
 import { partFlaw } from '../src/messages/messageFlaw.ts'
 import type { DataPart, LinkPart } from '../src/messages/messages.ts'
 import { nearest } from '../src/messages/optionNames.ts'
-import type { ChatModel } from '../src/model/chatModel.ts'
+import { checkOptions, checkSome } from '../src/messages/optionRules.ts'
 import { parseModelString } from '../src/model/modelString.ts'
+import { misplacedRules } from './http/connectionOf.ts'
+import { requestRules } from './http/connectionRules.ts'
 import { modelTables } from './models/index.ts'
 import { knownModel, type ModelTable } from './models/modelFacts.ts'
 import { openWeightModels } from './models/openWeights.ts'
+import { type FindProvider, providerNamed, registered, useRegistry } from './namedProviders.ts'
 import { presets } from './presets.ts'
 import type { ConnectionOptions, ModelInfo, Provider, ProviderInfo, RequestOptions } from './provider.ts'
-
-/** Makes a chat model of a custom provider; without a model name, of its default model. */
-export type ProviderFactory = (model: string | undefined, options: ConnectionOptions) => ChatModel
-
-const registered = new Map<string, Provider>()
-
-/**
- * Adds a provider under a name, or replaces one. Give a whole provider (see `defineProvider`), or just a function that
- * makes its chat models.
- *
- * @example registerProvider('mine', (model = 'default', options) => myChatModel(model, options))
- */
-export const registerProvider = (name: string, provider: Provider | ProviderFactory): void => {
-  if (!/^[\w.-]+$/.test(name)) {
-    throw new ConfigurationError(`"${name}" cannot be a provider's name: use letters, digits, - _ and dots.`)
-  }
-  registered.set(
-    name.toLowerCase(),
-    typeof provider === 'function' ? fromFactory(name, provider) : { ...provider, name },
-  )
-}
-
-const fromFactory = (name: string, chatModel: ProviderFactory): Provider => ({
-  name,
-  aliases: [],
-  keyVariable: undefined,
-  baseUrl: '',
-  serverVariables: [],
-  defaultModel: '',
-  defaultEmbeddingsModel: undefined,
-  capabilities: ['chat'],
-  chatModel,
-})
 
 /**
  * All providers that can be named: their capabilities, and the environment variable of each key.
@@ -63,6 +33,7 @@ export const listModels = async (
   provider: string,
   options: ConnectionOptions & RequestOptions = {},
 ): Promise<ModelInfo[]> => {
+  checkRequest('The options of listModels', options)
   const { name, listModels } = findProvider(provider)
   if (!listModels) throw new ConfigurationError(`${name} has no list of models.`)
   return listModels(options)
@@ -82,6 +53,7 @@ export const uploadFile = async (
   options: ConnectionOptions & RequestOptions = {},
 ): Promise<LinkPart> => {
   const { name, uploadFile } = findProvider(parseModelString(model).provider)
+  checkRequest('The options of uploadFile', options)
   if (!uploadFile) throw new ConfigurationError(`${name} keeps no files: attach the bytes themselves.`)
   if (partFlaw(file) !== undefined || file.type !== 'data') {
     throw new ConfigurationError('uploadFile takes a file with its bytes: dataPart(mimeType, bytes, name).')
@@ -89,18 +61,24 @@ export const uploadFile = async (
   return uploadFile(file, options)
 }
 
+const checkRequest = (what: string, options: object): void => {
+  checkSome(what, options, misplacedRules)
+  checkOptions(what, options, requestRules)
+}
+
 /** Finds a provider by name or alias, in upper or lower case. `model`: what follows it in a model string, for the advice. */
-export const findProvider = (name: string, model?: string): Provider => {
-  const wanted = name.toLowerCase()
-  const found = allProviders().find(
-    (each) => each.name.toLowerCase() === wanted || each.aliases.includes(wanted),
-  )
+export const findProvider: FindProvider = (name, model) => {
+  const found = providerNamed(name, allProviders())
   if (found) return found
   throw new ConfigurationError(`There is no provider "${name.slice(0, 100)}". ${adviceOn(name, model)}`)
 }
 
 /** Advice on a provider that does not exist: it may be the name of a model, or misspelled. */
 const adviceOn = (name: string, model: string | undefined): string => {
+  const [prefix = '', ...rest] = name.split('.')
+  const isDotted =
+    model === undefined && rest.length > 0 && providerNamed(prefix, allProviders()) !== undefined
+  if (isDotted) return `Write "${prefix}:${rest.join('.')}".`
   const owner = model === undefined ? ownerOf(name) : undefined
   if (owner !== undefined) return `Write "${owner}:${name}".`
   // A model of open weights with its size, as Ollama names it.
@@ -108,6 +86,8 @@ const adviceOn = (name: string, model: string | undefined): string => {
     return `Write "ollama:${model === undefined ? name : `${name}:${model}`}", or another provider of such models.`
   const names = allProviders().flatMap((each) => [each.name, ...each.aliases])
   const meant = nearest(name, names, 2)
+  const maker = model === undefined || meant !== undefined ? undefined : ownerOf(model)
+  if (maker !== undefined) return `Write "${maker}:${model}".`
   const guess = meant && `Did you mean "${model === undefined ? meant : `${meant}:${model}`}"? `
   return `${guess ?? ''}Known providers: ${allProviders()
     .map((each) => each.name)
@@ -131,3 +111,6 @@ const allProviders = (): Provider[] => [
   ...registered.values(),
   ...presets.filter(({ name }) => !registered.has(name)),
 ]
+
+/** Loads the registry: model strings name every provider from now on. */
+export const loadRegistry = (): void => useRegistry(findProvider)

@@ -16,7 +16,7 @@ export default defineConfig({
       ...configDefaults.exclude,
       '**/{browser,clients,leaks,approvalProcess,typedWires,paths,kills,exhaustive,processes,everyCommit,crashes,mangled,cuts,framing}.test.ts',
     ],
-    setupFiles: ['test/mutation/fewRuns.ts'],
+    setupFiles: ['test/registry.ts', 'test/mutation/fewRuns.ts'],
     testTimeout: 5_000,
     expect: { poll: { timeout: 3_000 } },
     isolate: false,

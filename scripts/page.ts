@@ -1,23 +1,20 @@
-// Builds what the inspector's page draws charts with from the code of statewire/visualize: page/drawing.js, which is not in git.
-// The build and the tests (vitest.config.ts) do it by themselves.
+// Builds the two files of the inspector's page that are not in git: page/drawing.js, with which it draws charts, from the code of
+// statewire/visualize, and page/markdown.js, which parses answers. The build and the tests (vitest.config.ts) do it by themselves.
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { build } from 'esbuild'
-
-const built = 'src/inspector/page/drawing.js'
+import { pageFiles } from './pageFiles.mjs'
 
 export default async (): Promise<void> => {
-  const { outputFiles } = await build({
-    entryPoints: ['src/visualize/drawing.ts'],
-    bundle: true,
-    format: 'esm',
-    banner: { js: '// @ts-nocheck' },
-    target: 'es2022',
-    write: false,
-  })
-  const [{ text } = { text: '' }] = outputFiles
-  if ((await readFile(built, 'utf8').catch(() => '')) === text) return
+  for (const [name, options] of Object.entries(pageFiles)) {
+    const { outputFiles } = await build({ ...options, write: false })
+    await replace(`src/inspector/page/${name}`, outputFiles?.[0]?.text ?? '')
+  }
+}
+
+const replace = async (file: string, text: string): Promise<void> => {
+  if ((await readFile(file, 'utf8').catch(() => '')) === text) return
   // Another process may be reading it.
-  const fresh = `${built}.${process.pid}`
+  const fresh = `${file}.${process.pid}`
   await writeFile(fresh, text)
-  await rename(fresh, built)
+  await rename(fresh, file)
 }

@@ -8,14 +8,16 @@ const { env } = process
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
+    setupFiles: 'test/registry.ts',
     globalSetup: 'scripts/page.ts',
     include: [
       'test/api/{walk,tampering}.test.ts',
+      'test/docs/site.test.ts',
       'test/durable/{everyCommit,exhaustive}.test.ts',
       'test/hostile/mangled.test.ts',
       'test/inspector/accessibility.test.ts',
       'test/machines/paths.test.ts',
-      'test/proof/{abortsElsewhere,cuts,longRunFaults,secrets,splits}.test.ts',
+      'test/proof/{abortsElsewhere,costs,cuts,longRunFaults,secrets,splits}.test.ts',
       'test/recordings/streams.test.ts',
       'test/visualize/visualizations.test.ts',
     ],

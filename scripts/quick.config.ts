@@ -9,6 +9,7 @@ import './bareEnvironment.ts'
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
+    setupFiles: ['test/registry.ts', 'test/leftovers.ts'],
     include: [
       'test/{architecture,engine,models,orchestrators,providers,schema}/**/*.test.ts',
       'test/machines/modelCheck.test.ts',

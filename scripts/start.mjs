@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
+import { pageFiles } from './pageFiles.mjs'
 
 const home = resolve('node_modules/.start')
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -20,7 +21,7 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
 /** What is imported when an agent runs, what becomes part of the code when it is built, and the program that builds it. */
 const needed = [
   ...Object.keys(manifest.dependencies),
-  ...['xstate', '@xstate/graph', 'elkjs', 'fastest-levenshtein', 'uuid', 'esbuild'],
+  ...['xstate', '@xstate/graph', 'elkjs', 'fastest-levenshtein', 'streaming-markdown', 'uuid', 'esbuild'],
 ]
 
 const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
@@ -55,7 +56,7 @@ const install = () => {
 const sourcesIn = (path) => {
   const stat = statSync(path)
   if (!stat.isDirectory()) return [`${path} ${stat.mtimeMs} ${stat.size}`]
-  return readdirSync(path).flatMap((name) => (name === 'drawing.js' ? [] : sourcesIn(join(path, name))))
+  return readdirSync(path).flatMap((name) => (name in pageFiles ? [] : sourcesIn(join(path, name))))
 }
 
 const build = () => {
@@ -69,8 +70,8 @@ const build = () => {
     ...{ platform: 'node', target: 'node20', splitting: true, packages: 'external' },
   })
   cpSync('src/inspector/page', join(outdir, 'page'), { recursive: true })
-  const page = { target: 'es2022', outfile: join(outdir, 'page/drawing.js'), allowOverwrite: true }
-  buildSync({ ...options, ...page, entryPoints: ['src/visualize/drawing.ts'] })
+  for (const [name, page] of Object.entries(pageFiles))
+    buildSync({ ...options, ...page, outfile: join(outdir, 'page', name), allowOverwrite: true })
 }
 
 mkdirSync(home, { recursive: true })
@@ -81,7 +82,14 @@ step('installed', demo, `Installing the ${needed.length} packages that the demo 
   writeFileSync(join(home, 'package.json'), demo)
   install()
 })
-const sources = ['package.json', 'src', 'machines', 'providers', 'scripts/start.mjs'].flatMap(sourcesIn)
+const sources = [
+  'package.json',
+  'src',
+  'machines',
+  'providers',
+  'scripts/start.mjs',
+  'scripts/pageFiles.mjs',
+].flatMap(sourcesIn)
 step('built', sources.join('\n'), 'Building', build)
 
 // With a prompt, that is asked instead.

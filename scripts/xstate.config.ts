@@ -19,7 +19,8 @@ export default defineConfig({
   },
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    include: ['test/{api,engine,machines,orchestrators,proof,durable}/**/*.test.ts'],
+    setupFiles: 'test/registry.ts',
+    include: ['test/{api,engine,machines,orchestrators,policy,proof,durable}/**/*.test.ts'],
     // These start processes of their own, which would not see it.
     exclude: ['**/{crashes,approvalProcess,exhaustive,kills,processes}.test.ts'],
     server: { deps: { inline: ['@xstate/graph'] } },

@@ -48,6 +48,20 @@ const memberOf = (checker, name) => {
   return undefined
 }
 
+/** The module of XState that `xstate.assign` or the type `xstate.ActionArgs` is taken from, if it was imported whole. */
+const moduleOf = (checker, node) => {
+  const [left, name] = ts.isQualifiedName(node.parent)
+    ? [node.parent.left, node.parent.right]
+    : ts.isPropertyAccessExpression(node.parent)
+      ? [node.parent.expression, node.parent.name]
+      : []
+  if (name !== node || !ts.isIdentifier(left)) return undefined
+  const declaration = checker.getSymbolAtLocation(left)?.declarations?.[0]
+  return declaration && ts.isNamespaceImport(declaration) && isModuleOfXState(declaration.parent.parent)
+    ? declaration.parent.parent.moduleSpecifier.text
+    : undefined
+}
+
 const isModuleOfXState = (node) =>
   ts.isImportDeclaration(node) && /^(?:@xstate\/|xstate(?:\/|$))/.test(node.moduleSpecifier.text)
 
@@ -69,7 +83,9 @@ const usesOf = () => {
       if (isModuleOfXState(node))
         for (const { name, propertyName } of node.importClause?.namedBindings?.elements ?? [])
           add(`import from '${node.moduleSpecifier.text}'`, (propertyName ?? name).text, file)
-      if (ts.isIdentifier(node) && declared.has(node.text)) {
+      const module = ts.isIdentifier(node) ? moduleOf(checker, node) : undefined
+      if (module) add(`import from '${module}'`, node.text, file)
+      else if (ts.isIdentifier(node) && declared.has(node.text)) {
         const member = memberOf(checker, node)
         const declaration = member?.declarations?.find(isOfXState)
         if (declaration) add(ownerOf(declaration), member.name, file)

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'tsup'
+import { build, type Options } from 'tsup'
 
 const cache = join('node_modules', '.cache')
 
@@ -11,6 +11,7 @@ const cache = join('node_modules', '.cache')
 export const buildScripts = async <Name extends string>(
   folder: string,
   entry: Record<Name, string>,
+  more: Pick<Options, 'esbuildPlugins'> = {},
 ): Promise<Record<Name, string>> => {
   mkdirSync(cache, { recursive: true })
   removeLeftovers()
@@ -26,6 +27,7 @@ export const buildScripts = async <Name extends string>(
     clean: false,
     silent: true,
     config: false,
+    ...more,
   })
   const names = Object.keys(entry) as Name[]
   return Object.fromEntries(names.map((name) => [name, join(outDir, `${name}.mjs`)])) as Record<Name, string>

@@ -20,7 +20,9 @@ export type Reply = { status?: number; headers?: Record<string, string>; body: s
 export type Loopback = { url: string; requests: Received[] }
 
 /** A server for one test: it keeps what it was asked and answers request number `nth`, counted from 0. */
-export const loopback = async (answer: (request: Received, nth: number) => Reply): Promise<Loopback> => {
+export const loopback = async (
+  answer: (request: Received, nth: number) => Reply | Promise<Reply>,
+): Promise<Loopback> => {
   const requests: Received[] = []
   const server = createServer((request, response) => {
     let text = ''
@@ -28,10 +30,10 @@ export const loopback = async (answer: (request: Received, nth: number) => Reply
     request.on('data', (piece) => {
       text += piece
     })
-    request.on('end', () => {
+    request.on('end', async () => {
       const { method = '', url = '', headers } = request
       const received = { method, path: url, headers, body: text === '' ? {} : JSON.parse(text), text }
-      const { status = 200, headers: own, body } = answer(received, requests.push(received) - 1)
+      const { status = 200, headers: own, body } = await answer(received, requests.push(received) - 1)
       const isRaw = typeof body === 'string' || body instanceof Uint8Array
       response.writeHead(status, { 'content-type': isRaw ? 'text/event-stream' : 'application/json', ...own })
       response.end(isRaw ? body : JSON.stringify(body))

@@ -13,6 +13,8 @@ const own = {
   'statewire-inspected': './statewireInspected.mjs',
   'statewire-watched': './statewireWatched.mjs',
   'statewire-sqlite-full': './statewireSqliteFull.mjs',
+  'statewire-policy': './statewirePolicy.mjs',
+  'statewire-listener': './statewireListener.mjs',
   'statewire-dbos': './statewireDbos.mjs',
   'statewire-sqlite-normal': './statewireSqliteNormal.mjs',
 }

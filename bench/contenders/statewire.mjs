@@ -11,14 +11,18 @@ const weatherTool = tool({
   execute: weather.execute,
 })
 
-export const agentOf = ({ wire, baseUrl, hasTools, typed: _, driver: __, ...rest }) =>
+export const agentOf = ({ wire, baseUrl, hasTools, typed: _, driver: __, needsApproval, ...rest }) =>
   new Agent(wire.model, {
     baseUrl,
     apiKey: 'none',
     retry: { maxRetries: 0 },
     // A million chunks are more than the default allows.
     connection: { limits: { maxResponseSize: Number.MAX_SAFE_INTEGER } },
-    ...(hasTools && { tools: [weatherTool], toolExecution: 'parallel', maxSteps: 10_000 }),
+    ...(hasTools && {
+      tools: [needsApproval ? { ...weatherTool, needsApproval } : weatherTool],
+      toolExecution: 'parallel',
+      maxSteps: 10_000,
+    }),
     ...rest,
   })
 

@@ -25,15 +25,22 @@ export const openSqlite = async ({ driver, ...options }, synchronous) => {
   const { openRuns, sqlite } = await import(builtModule('durable'))
   const folder = await mkdtemp(join(tmpdir(), 'statewire-bench-'))
   const path = join(folder, 'runs.db')
-  const store = sqlite(path, { synchronous, ...(driver && { driver }) })
-  const runs = await openRuns({ store, agents: { agent: agentOf(options) } })
+  const reopen = () => {
+    const store = sqlite(path, { synchronous, ...(driver && { driver }) })
+    return openRuns({ store, agents: { agent: agentOf(options) } })
+  }
+  const runs = await reopen()
+  const remove = () => rm(folder, { recursive: true })
   return {
     path,
     runs,
     ask: asking(runs),
+    /** Opens the file again, after its runs were closed. */
+    reopen,
+    remove,
     async close() {
       await runs.close()
-      await rm(folder, { recursive: true })
+      await remove()
     },
   }
 }

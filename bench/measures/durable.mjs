@@ -16,8 +16,8 @@ const atSteps = (steps, values) =>
   )
 
 /** Runs that outlive their process: how many a second, what a step of one costs, and how late others read it. */
-export const durable = ({ sizes: { durable } }) => {
-  const { steps, lagChunks, ...throughput } = durable
+export const durable = ({ sizes: { durable, rounds: warm }, peers }) => {
+  const { steps, lagChunks, rounds, waiting, stored, ...throughput } = durable
   const job = { task: 'longRun', chunks: 5, rounds: steps.at(-1), calls: 1, steps }
   return [
     {
@@ -35,6 +35,40 @@ export const durable = ({ sizes: { durable } }) => {
       // It takes long.
       repetitions: 3,
       values: atSteps(steps, { step: { name: '', unit: 'ms' } }),
+    },
+    {
+      id: 'durable/round',
+      title: `a stored step of a run of ${rounds}, processor time`,
+      contenders: [
+        'statewire',
+        ...stores,
+        ...peers.filter((peer) => peer === 'langgraph').flatMap((peer) => [peer, 'langgraph-sqlite']),
+      ],
+      job: { task: 'stream', chunks: 5, calls: 1, per: 'round', ...warm, rounds },
+      repetitions: 3,
+      values: { cpu: { unit: 'µs' }, wall: { name: 'time', unit: 'µs' } },
+    },
+    {
+      id: 'durable/waiting',
+      title: `${waiting} stored runs that wait for an approval`,
+      contenders: ['statewire-sqlite-normal'],
+      job: { task: 'waiting', chunks: 5, rounds: 1, calls: 1, count: waiting },
+      repetitions: 3,
+      values: {
+        run: { name: 'heap of each', unit: 'KiB' },
+        opened: { name: 'until a process that opens their file has them', unit: 'ms' },
+      },
+    },
+    {
+      id: 'durable/opening',
+      title: `a store with ${stored} runs is opened`,
+      contenders: ['statewire-sqlite-normal'],
+      job: { task: 'openStore', chunks: 5, rounds: 1, calls: 1, count: stored },
+      repetitions: 3,
+      values: {
+        opened: { name: 'until it is open', unit: 'ms' },
+        listed: { name: 'until 50 are listed', unit: 'ms' },
+      },
     },
     {
       id: 'durable/checkpoint',

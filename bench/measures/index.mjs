@@ -1,8 +1,8 @@
 import { chunk, flat, inspected } from './chunk.mjs'
 import { durable } from './durable.mjs'
 import { abort, firstToken } from './latency.mjs'
-import { request, tools, typed } from './loop.mjs'
-import { agents, growth, streams } from './many.mjs'
+import { longLoop, policy, request, tools, typed } from './loop.mjs'
+import { agents, chats, growth, streams } from './many.mjs'
 import { edge, install, load } from './weight.mjs'
 
 /**
@@ -18,7 +18,10 @@ export const measures = {
   tools,
   request,
   typed,
+  longLoop,
+  policy,
   streams,
+  chats,
   agents,
   growth,
   abort,

@@ -12,7 +12,7 @@ export const tools = ({ wireNames, sizes, peers }) =>
     contenders: contenders(wire, peers),
     job: { task: 'stream', wire, chunks: 20, calls: 4, per: 'round', ...sizes.rounds },
     repetitions: repetitionsOn(wire),
-    values: { cpu: { unit: 'µs', goal: goalOn(wire, 2.5) } },
+    values: { cpu: { unit: 'µs', goal: goalOn(wire, 2.2) } },
   }))
 
 /** Short requests one after the other: the processor time of each. */
@@ -25,6 +25,36 @@ export const request = ({ wireNames, sizes, peers }) =>
     repetitions: repetitionsOn(wire),
     values: { cpu: { unit: 'µs', goal: goalOn(wire, 1.8) } },
   }))
+
+/** A loop of many steps whose history grows to a megabyte: processor time of a step, of which the bytes are the larger part. */
+export const longLoop = ({ sizes, peers }) => [
+  {
+    id: 'longLoop',
+    title: `a step of a loop of ${sizes.longLoop.rounds} with ${sizes.longLoop.resultSize} characters each`,
+    contenders: ['floor', 'reader', 'statewire', ...peers],
+    job: { task: 'stream', chunks: 5, calls: 1, per: 'round', ...sizes.longLoop },
+    repetitions: 3,
+    values: { cpu: { unit: 'µs' } },
+  },
+]
+
+/** The same without a policy and with one that allows everything: what its questions cost. */
+export const policy = ({ sizes }) => [
+  {
+    id: 'policy/request',
+    title: 'a short request, with a policy',
+    contenders: ['reader', 'statewire', 'statewire-policy'],
+    job: { task: 'stream', chunks: 5, per: 'request', ...sizes.requests },
+    values: { cpu: { unit: 'µs' } },
+  },
+  {
+    id: 'policy/tools',
+    title: 'a tool round of 4 calls, with a policy',
+    contenders: ['reader', 'statewire', 'statewire-policy'],
+    job: { task: 'stream', chunks: 20, calls: 4, per: 'round', ...sizes.rounds },
+    values: { cpu: { unit: 'µs' } },
+  },
+]
 
 const schemas = { one: 'one schema for all', inline: 'its schema made for each' }
 

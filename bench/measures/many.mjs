@@ -12,6 +12,23 @@ export const streams = ({ sizes: { streams, streamChunks, streamWarmUps }, peers
   },
 ]
 
+/** Chats of pages over HTTP, all at once: processor time of the server, with that of its own requests to the model. */
+export const chats = ({ sizes: { streams, streamChunks }, peers }) => [
+  {
+    id: 'chats',
+    title: `${streams} chats at once over HTTP`,
+    contenders: [
+      'statewire-listener',
+      ...peers.filter((peer) => peer === 'ai-sdk').map(() => 'ai-sdk-listener'),
+    ],
+    job: { task: 'chats', pacing: 'paced', chunks: streamChunks, streams },
+    values: {
+      cpu: { name: 'a chunk', unit: 'µs' },
+      peakHeap: { name: 'peak heap', unit: 'MiB' },
+    },
+  },
+]
+
 /** Agents alive in one process, then all of them running. */
 export const agents = ({ sizes: { agents } }) => [
   {
@@ -24,7 +41,7 @@ export const agents = ({ sizes: { agents } }) => [
     values: {
       agent: { name: 'an idle agent', unit: 'KiB', goal: { most: 8 } },
       actor: { name: 'an idle actor, all of one agent', unit: 'KiB', goal: { most: 8 } },
-      agentWithActor: { name: 'an idle actor, each of its own agent', unit: 'KiB', goal: { most: 8 } },
+      agentWithActor: { name: 'an idle actor, each of its own agent', unit: 'KiB', goal: { most: 16 } },
       unfinished: { name: 'not finished when all run at once', unit: 'runs', goal: { most: 0 } },
       peakHeap: { name: 'peak heap when all run at once', unit: 'MiB' },
     },

@@ -1,5 +1,5 @@
+import { edgeBundle, pageBundle } from '../weight/bundles.mjs'
 import { coreInstall } from '../weight/coreInstall.mjs'
-import { edgeBundle } from '../weight/edgeBundle.mjs'
 
 /** Importing it; the floor is what it depends on. */
 export const load = () => [
@@ -30,12 +30,22 @@ export const install = () => [
 
 export const edge = () => [
   {
+    id: 'page',
+    title: 'page bundle, one provider',
+    contenders: ['statewire'],
+    look: pageBundle,
+    values: {
+      size: { name: 'gzip', unit: 'KB', goal: { most: 70 } },
+      fromNode: { name: 'imports of Node’s own modules', unit: 'modules', goal: { most: 0 } },
+    },
+  },
+  {
     id: 'edge',
     title: 'edge bundle, all providers',
     contenders: ['statewire'],
     look: edgeBundle,
     values: {
-      size: { name: 'gzip', unit: 'KB', goal: { most: 70 } },
+      size: { name: 'gzip', unit: 'KB', goal: { most: 175 } },
       fromNode: { name: 'imports of Node’s own modules', unit: 'modules', goal: { most: 0 } },
     },
   },

@@ -23,7 +23,7 @@ export const open = ({ baseUrl, hasTools }) => {
         onError: ({ error }) => {
           throw error
         },
-        ...(hasTools && { tools, stopWhen: stepCountIs(25) }),
+        ...(hasTools && { tools, stopWhen: stepCountIs(200) }),
       })
       let text = ''
       for await (const piece of textStream) {

@@ -2,19 +2,21 @@ import { existsSync, readFileSync } from 'node:fs'
 
 /**
  * Every peer is a file here of the same name. Its packages are what that file needs, the one it is known by first;
- * `note` says what a reader of its figures should know.
+ * `note` says what a reader of its figures should know. One that is `unlocked` is not in the lock file, in this version.
  */
 export const peers = {
   openai: { packages: ['openai'] },
   xsai: { packages: ['xsai'] },
   pi: {
     packages: ['@earendil-works/pi-agent-core', '@earendil-works/pi-ai'],
-    note: 'its newest release that can be installed: all of 1.x (1.5.0 on 2026-11-16) need packages that the registry does not have',
+    // It needs @earendil-works/pi-schema, which the registry did not have on 2026-11-19.
+    unlocked: '1.5.2',
   },
   'openai-agents': { packages: ['@openai/agents', 'openai'] },
   'ai-sdk': { packages: ['ai', '@ai-sdk/openai'] },
   'tanstack-ai': { packages: ['@tanstack/ai', '@tanstack/ai-openai'] },
   mastra: { packages: ['@mastra/core'] },
+  // Its newest release, 1.7.3, needs a core that the registry did not have on 2026-11-19.
   langgraph: { packages: ['@langchain/langgraph', '@langchain/openai', '@langchain/core'] },
   'statelyai-agent': { packages: ['@statelyai/agent'] },
   'plain-xstate': { packages: ['xstate'] },
@@ -28,6 +30,9 @@ const manifestOf = (name) => {
   const path = new URL(`${name}/package.json`, installed)
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined
 }
+
+/** The packages of a peer that are not there. */
+export const missingPackages = (peer) => peers[peer].packages.filter((name) => !manifestOf(name))
 
 export const versionOf = (peer) => manifestOf(peers[peer].packages[0])?.version
 

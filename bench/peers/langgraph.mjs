@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { tool } from '@langchain/core/tools'
 import { createReactAgent } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
@@ -10,7 +11,10 @@ const weatherTool = tool(weather.execute, {
   schema: z.object({ city: z.string(), days: z.number() }),
 })
 
-export const open = ({ baseUrl, hasTools }) => {
+export const open = (options) => agentWith(options)
+
+/** The agent, with a checkpointer if there is one. */
+export const agentWith = ({ baseUrl, hasTools }, checkpointer) => {
   const llm = new ChatOpenAI({
     model: 'gpt-5-mini',
     apiKey: 'none',
@@ -18,11 +22,17 @@ export const open = ({ baseUrl, hasTools }) => {
     useResponsesApi: false,
     configuration: { baseURL: baseUrl },
   })
-  const agent = createReactAgent({ llm, tools: hasTools ? [weatherTool] : [] })
+  const agent = createReactAgent({
+    llm,
+    tools: hasTools ? [weatherTool] : [],
+    ...(checkpointer && { checkpointer }),
+  })
   return {
     async ask(prompt, { onText, signal } = {}) {
       const messages = [{ role: 'user', content: prompt }]
-      const stream = await agent.stream({ messages }, { streamMode: 'messages', recursionLimit: 60, signal })
+      const thread = checkpointer && { configurable: { thread_id: randomUUID() } }
+      const settings = { streamMode: 'messages', recursionLimit: 500, signal, ...thread }
+      const stream = await agent.stream({ messages }, settings)
       let text = ''
       for await (const [message] of stream) {
         if (message.getType() !== 'ai' || message.content === '') continue

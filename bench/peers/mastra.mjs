@@ -21,7 +21,7 @@ export const open = ({ baseUrl, hasTools }) => {
   })
   return {
     async ask(prompt, { onText, signal } = {}) {
-      const { textStream } = await agent.stream(prompt, { maxSteps: 25, abortSignal: signal })
+      const { textStream } = await agent.stream(prompt, { maxSteps: 200, abortSignal: signal })
       let text = ''
       for await (const piece of textStream) {
         text += piece

@@ -18,7 +18,7 @@ export const open = ({ baseUrl, hasTools }) => {
   const agent = new Agent({ name: 'bench', model, tools: hasTools ? [weatherTool] : [] })
   return {
     async ask(prompt, { onText, signal } = {}) {
-      const result = await run(agent, prompt, { stream: true, maxTurns: 25, signal })
+      const result = await run(agent, prompt, { stream: true, maxTurns: 200, signal })
       let text = ''
       for await (const piece of result.toTextStream()) {
         text += piece

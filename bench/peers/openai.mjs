@@ -20,7 +20,7 @@ export const open = ({ baseUrl, hasTools }) => {
   const { completions } = new OpenAI({ baseURL: baseUrl, apiKey: 'none', maxRetries: 0 }).chat
   const stream = (messages, signal) =>
     hasTools
-      ? completions.runTools({ model, messages, tools, stream: true }, { signal, maxChatCompletions: 25 })
+      ? completions.runTools({ model, messages, tools, stream: true }, { signal, maxChatCompletions: 200 })
       : completions.create(
           { model, messages, stream: true, stream_options: { include_usage: true } },
           { signal },

@@ -26,7 +26,7 @@ export const open = ({ baseUrl, hasTools }) => {
         prompt,
         maxRetries: 0,
         abortSignal: signal,
-        ...(hasTools && { tools, maxSteps: 25 }),
+        ...(hasTools && { tools, maxSteps: 200 }),
       })
       let text = ''
       for await (const piece of textStream) {

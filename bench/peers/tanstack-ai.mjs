@@ -19,7 +19,7 @@ export const open = ({ baseUrl, hasTools }) => {
         adapter,
         messages: [{ role: 'user', content: prompt }],
         abortController,
-        ...(hasTools && { tools: [weatherTool], agentLoopStrategy: maxIterations(25) }),
+        ...(hasTools && { tools: [weatherTool], agentLoopStrategy: maxIterations(200) }),
       })
       let text = ''
       for await (const event of stream) {

@@ -12,7 +12,7 @@ export const open = ({ baseUrl, hasTools }) => ({
       messages: [{ role: 'user', content: prompt }],
       streamOptions: { includeUsage: true },
       abortSignal: signal,
-      ...(hasTools && { tools, maxSteps: 25 }),
+      ...(hasTools && { tools, maxSteps: 200 }),
     })
     let text = ''
     for await (const piece of textStream) {

@@ -12,6 +12,7 @@ const stated = [
   ['tools/openai-chat', 'a tool round of 4 calls'],
   ['streams/cpu', '200 streams at once, a chunk'],
   ['firstToken/later', 'the first text, later than at the reader'],
+  ['page/size', 'page bundle, one provider'],
   ['edge/size', 'edge bundle, all providers'],
 ]
 

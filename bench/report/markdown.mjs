@@ -8,6 +8,8 @@ export const markdown = ({ machine, repetitions, minutes, skipped, results }) =>
   [
     '# Measured',
     '',
+    `Of ${machine.date}, statewire ${machine.statewire}.`,
+    '',
     `Processor time of the client process on Node ${machine.node}, medians. Ratios are to the \`reader\`, which is what a good engineer would write by`,
     'hand: undici’s `request`, `for await`, eventsource-parser, `JSON.parse` and `+=`. Beside it is the `floor`, the same on undici’s',
     '`dispatch`, which hardly any program uses. Both have no errors, limits or state. The provider is a process of its own on loopback; every figure comes',
@@ -30,7 +32,7 @@ export const markdown = ({ machine, repetitions, minutes, skipped, results }) =>
     '',
     '```sh',
     'npm run bench                                                        # statewire against the reader',
-    'npm run bench:peers                                                  # installs the peers into bench/peers, and measures them, too',
+    'npm run bench:peers                                                  # installs the peers from their lock file, and measures them, too',
     'npx -p node@24 node bench/run.mjs --peers                            # the same on another Node',
     'npm run bench -- --only durable                                      # only what stored runs cost',
     'node bench/run.mjs --only chunk,tools --wires openai-chat --repetitions 3   # a quick look; --help lists the rest',

@@ -3,9 +3,11 @@ import { useActor } from '@xstate/react'
 import { type FormEvent, useEffect, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Agent, type ChatMessage, textOf, tool } from 'statewire'
+import { openai } from 'statewire/providers/openai'
 import { z } from 'zod'
 
-const agent = new Agent('openai:simulator', {
+// The provider as a value: the page has no other one in it.
+const agent = new Agent(openai('simulator'), {
   baseUrl: `${location.origin}/v1`,
   tools: [
     tool({

@@ -8,13 +8,20 @@ import { defaultRetryPolicy, type RetryPolicy } from '../../src/model/retryPolic
 import { defaultTimeouts, type Timeouts } from '../../src/model/timeouts.ts'
 import type { OnApproval } from '../../src/tools/approval.ts'
 import { isThenable } from '../../src/tools/isThenable.ts'
-import { type AnyToolEntry, toolsByName } from '../../src/tools/tool.ts'
+import {
+  type AnyTool,
+  type AnyToolEntry,
+  isToolSource,
+  toolsByName,
+  withoutSources,
+} from '../../src/tools/tool.ts'
 import { type OnToolError, warnOfToolError } from '../../src/tools/toolError.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../../src/tools/toolExecutor.ts'
 import type { PrepareStep } from '../model/prepareStep.ts'
 import { resolvePolicy } from '../policy/policyConfig.ts'
 import type { PolicyOptions } from '../policy/policyEvents.ts'
 import type { ResolvedPolicy } from '../policy/questions.ts'
+import { taskTools } from '../tasks/taskTools.ts'
 import { checkConfig } from './configRules.ts'
 import { type AtLimit, limitsOf, type RunLimits } from './limits.ts'
 import { copyOf } from './streamingState.ts'
@@ -136,11 +143,19 @@ export type ResolvedConfig = {
   onToolError: OnToolError
   prepareStep: PrepareStep | undefined
   policy: ResolvedPolicy | undefined
+  /** Some of the tools are background agents. */
+  hasBackground: boolean
   /** Takes the credentials of the models out of a text. */
   hide: (text: string) => string
   newId: () => string
   random: () => number
 }
+
+/** Says whether some of the tools are background agents. */
+export const someInBackground = (tools: readonly AnyToolEntry[]): boolean =>
+  tools
+    .flatMap((each): readonly AnyTool[] => (isToolSource(each) ? each.tools : [each]))
+    .some(({ background }) => background !== undefined)
 
 /** The configuration, and the tools of the agent where a run has others. */
 export const resolveConfig = (
@@ -150,8 +165,9 @@ export const resolveConfig = (
   checkConfig(config)
   const { toolExecution = 'sequential', tools = [], compaction } = config
   const ofAgent = toolsOfAgent ?? tools
-  // Refuses two of the same name now, and not in the middle of a run.
-  toolsByName(tools)
+  const hasBackground = someInBackground(tools)
+  // Refuses two of the same name now, and not in the middle of a run. A source may bring any name at any moment.
+  toolsByName([...withoutSources(tools), ...(hasBackground ? taskTools : [])])
   const models = [config.model, ...(config.fallback ?? [])]
   const hide = (text: string) => models.reduce((safe, model) => model.redact?.(safe) ?? safe, text)
   const { executeSingle, executeBatch } = ownExecutor(config.toolExecutor, hide)
@@ -180,7 +196,9 @@ export const resolveConfig = (
     onApproval: config.onApproval,
     onToolError: config.onToolError ?? warnOfToolError(hide),
     prepareStep: config.prepareStep,
-    policy: config.policy && resolvePolicy(config.policy, ofAgent),
+    policy:
+      config.policy && resolvePolicy(config.policy, hasBackground ? [...ofAgent, ...taskTools] : ofAgent),
+    hasBackground,
     hide,
     newId: config.newId ?? newId,
     random: config.random ?? Math.random,

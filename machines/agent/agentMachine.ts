@@ -1,3 +1,5 @@
+import type { AnyStateMachine } from 'xstate'
+import { deepFreeze } from '../logic/deepFreeze.ts'
 import { reportBetween } from '../logic/reports.ts'
 import { runMachine } from '../logic/runMachine.ts'
 import { readDeltas } from '../model/receiveDeltas.ts'
@@ -8,6 +10,7 @@ import { storedFlaw } from '../stored/storedRun.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
 import { chartOf } from './chart.ts'
+import { type ChartShape, shapeOf, sharedSource, stepsWith } from './chartConfig.ts'
 
 /**
  * The agent's lifecycle as a statechart: one run is one actor of this machine. The chart is in `chart.ts`; what is around
@@ -23,7 +26,8 @@ export const createAgentMachine = (options: AgentMachineConfig): AgentMachine =>
 
 /** The machine of a configuration; a run that belongs to a chart of runs reports to that chart. */
 export const agentMachineOf = (config: ResolvedConfig, reportsToParent = false): AgentMachine =>
-  runMachine(chartOf(config), {
+  runMachine(chartWith(shapeOf(config)), {
+    inStep: stepsWith(config),
     fastPath: readDeltas(config.accumulator, config.policy?.holdsChunks),
     stored: {
       flawIn: (stored) => storedFlaw(stored) ?? storedPolicyFlaw(config.policy, stored),
@@ -34,3 +38,21 @@ export const agentMachineOf = (config: ResolvedConfig, reportsToParent = false):
     reportsToParent,
     report: reportBetween,
   })
+
+const charts = new Map<string, AnyStateMachine>()
+
+/**
+ * The chart of a shape: one for all agents that have it, frozen, so that none can change that of the others. A policy is a
+ * part of the chart, which is not shared then.
+ */
+const chartWith = (shape: ChartShape): AnyStateMachine => {
+  if (shape.policy) return chartOf(shape, sharedSource)
+  const key = JSON.stringify(shape)
+  const known = charts.get(key)
+  if (known) return known
+  const chart = chartOf(shape, sharedSource)
+  deepFreeze(chart.config)
+  for (const parts of [...Object.values(chart.implementations), chart.implementations]) Object.freeze(parts)
+  charts.set(key, chart)
+  return chart
+}

@@ -7,6 +7,7 @@ import type {
   Snapshot,
 } from 'xstate'
 import type { ErrorData } from '../../src/messages/errors.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import type { PendingCall, Usage } from '../../src/messages/result.ts'
 import type { SummariserInput } from '../compaction/summariser.ts'
 import type { ModelInput, TimerInput } from '../model/modelActor.ts'
@@ -14,7 +15,7 @@ import type { PolicyActorInput } from '../policy/policyLogic.ts'
 import type { Gate } from '../policy/questions.ts'
 import type { JudgedGate } from '../policy/verdicts.ts'
 import type { ToolServiceInput, ToolServiceOutput } from '../tools/toolService.ts'
-import type { AgentEmitted, AgentEvent, CallCommand, PreparedRequest } from './events.ts'
+import type { AgentEmitted, AgentEvent, CallCommand, MessageTiming, PreparedRequest } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
 
 // Written out because the type of the chart cannot be part of a declaration file: `test/types` fails to compile when a
@@ -81,10 +82,14 @@ export type AgentGuards = Plain<
   | 'isAnswerNeeded'
   | 'isRunEnded'
   | 'isSteered'
+  | 'hasTasks'
+  | 'hasTaskResult'
+  | 'isForTask'
 > & {
   isVerdict: JudgedGate
   isRefused: JudgedGate
   isRefusedForGood: JudgedGate
+  isTaskOpen: { task: string }
   isAboutLimit: Decided
   isShorter: { text: string }
   isHalfBetter: { error: ErrorData }
@@ -94,6 +99,8 @@ export type AgentGuards = Plain<
   isPending: Decided
   isInDoubt: Decided
   isAwaited: Decided
+  isExpiryFatal: { at: number }
+  isUrgent: { when?: MessageTiming | undefined; cutsAnswer?: boolean }
 }
 
 /** The parameter of each action. */
@@ -101,6 +108,8 @@ export type AgentActions = Plain<
   | 'forgetOldPolicy'
   | 'releaseAnswer'
   | 'announceAnswer'
+  | 'noteAccepted'
+  | 'refuseTexts'
   | 'dismissPolicy'
   | 'announceMessage'
   | 'clearRound'
@@ -141,6 +150,10 @@ export type AgentActions = Plain<
   | 'storeMessage'
   | 'beginRound'
   | 'beginWaiting'
+  | 'cutAnswer'
+  | 'startExpiry'
+  | 'stopExpiry'
+  | 'wakeUp'
   | 'askForApprovals'
   | 'passOn'
   | 'askForAnswers'
@@ -152,9 +165,13 @@ export type AgentActions = Plain<
   | 'noteError'
   | 'settle'
   | 'announceEnd'
+  | 'passToTask'
+  | 'askForTasks'
+  | 'deliverResult'
+  | 'dismissTasks'
 > & {
   askPolicy: { gate: Gate }
-  announceVerdicts: JudgedGate
+  takeVerdicts: JudgedGate
   decideCalls: JudgedGate
   withholdResults: JudgedGate
   refuseAnswer: JudgedGate
@@ -177,7 +194,17 @@ export type AgentActions = Plain<
   keepCommand: Event<'tool.postponed'>
   deliverCommands: { callId: string }
   noteExecutorFailure: { error: unknown }
-  queueSteering: { text: string }
+  noteTaskEnd: Event<'task.finished'> & { isAwaited?: boolean }
+  noteTaskReport: Event<'task.report'> & { isAwaited?: boolean }
+  commandTask: Event<'task.command'>
+  restartTasks: { ids: readonly string[] }
+  deliverJudged: JudgedGate
+  noteTaskFailure: { error: unknown }
+  awaitNextExpiry: { at: number }
+  expire: { at: number }
+  noteExpiry: { at: number }
+  queueSteering: { text: string | undefined }
+  queueMessage: { text: string; when?: MessageTiming | undefined; metadata?: JsonObject | undefined }
   noteAbort: { reason?: string | undefined }
 }
 
@@ -189,6 +216,7 @@ export type AgentChildren = {
   approver: { calls: PendingCall[] }
   toolExecutor: ToolServiceInput
   summariser: SummariserInput
+  tasks: undefined
 }
 
 /** Actor logic that takes an input. */

@@ -33,6 +33,7 @@ export type AgentStateValue =
         | { Prompt: 'Asking' | 'Holding' }
         | { Calls: 'Asking' | 'Holding' }
         | { Results: 'Asking' | 'Holding' }
+        | { Tasks: 'Asking' | 'Holding' }
         | { Answer: 'Asking' | 'Holding' }
     }
   | 'MessageReset'
@@ -44,6 +45,7 @@ export type AgentStateValue =
   | 'AwaitingApproval'
   | { ToolExecution: 'Working' | 'Waiting' }
   | 'AwaitingTools'
+  | 'AwaitingTasks'
   | 'ToolResults'
   | 'Complete'
   | 'Failed'

@@ -10,6 +10,8 @@ import {
 import type { ChatResult, PendingCall } from '../../src/messages/result.ts'
 import { errorOf } from '../../src/tools/toolError.ts'
 import { timeOf } from '../logic/systemTime.ts'
+import { hasAcceptedText, unjudgedText, withoutText } from '../policy/unjudged.ts'
+import { toolsOf } from '../tools/runTools.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { RunResult } from './agentOutput.ts'
 import { isNewlineDue } from './answer.ts'
@@ -55,12 +57,19 @@ export const announcementOf = (responseId: string, stored: ChatMessage): AgentEm
   return [chunkOf(responseId, '', [message], {}), { type: 'message', message }]
 }
 
+/** A message as listeners get it: text that a policy holds comes with the answer, once it is accepted. */
+export const asShown = (config: ResolvedConfig, self: AnyActorRef, message: ChatMessage): ChatMessage =>
+  config.policy?.holdsChunks
+    ? withoutText(message, (name) => toolsOf(config, self).get(name)?.inputSchema === null)
+    : message
+
 /** The text of an answer that was held back, and its message. One with calls was announced before they were judged. */
-export const heldAnswer = ({ messages, totals, answer }: StreamingState): AgentEmitted[] => {
+export const heldAnswer = (state: StreamingState): AgentEmitted[] => {
+  const { messages, totals, options } = state
   const message = messages.at(-1)
   if (!message) return []
-  const text = textOf(message)
-  const output = answer.newlineDue ? `\n${text}` : text
+  const text = options.outputSchema === null ? unjudgedText(state) : textOf(message)
+  const output = hasAcceptedText(state) ? `\n${text}` : text
   return [
     ...(text === '' ? [] : [chunkOf(totals.responseId, output, [], {})]),
     ...(toolCallsOf(message).length > 0 ? [] : announcementOf(totals.responseId, message)),
@@ -117,7 +126,7 @@ export const askedIn = ({ name, models }: ResolvedConfig, { request }: Streaming
 }
 
 /** The event for a call that a run begins to wait for. */
-export const askEvent = ({ kind, inDoubt, question, ...call }: PendingCall): AgentEmitted =>
+export const askEvent = ({ kind, inDoubt, question, expiresAt, ...call }: PendingCall): AgentEmitted =>
   kind === 'limit'
     ? { type: 'limit', callId: call.id, ...(question && { question }), ...reachedIn(call.arguments) }
     : {
@@ -126,5 +135,6 @@ export const askEvent = ({ kind, inDoubt, question, ...call }: PendingCall): Age
           : { type: 'tool.external' }),
         callId: call.id,
         ...(question && { question }),
+        ...(expiresAt !== undefined && { expiresAt }),
         call: copyOf(call),
       }

@@ -15,6 +15,7 @@ import type { WireToolCall } from '../../src/model/delta.ts'
 import { costOf } from '../../src/model/prices.ts'
 import { unwrapped } from '../../src/tools/deferred.ts'
 import type { Tool } from '../../src/tools/tool.ts'
+import { withRequest } from '../model/requestPrefix.ts'
 import { missingResult, resultMessage } from '../tools/results.ts'
 import { currentCalls } from '../tools/round.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
@@ -80,8 +81,10 @@ const consolidated = (
   tools: ReadonlyMap<string, Tool>,
   newId: () => string,
 ): ChatMessage => {
-  const { accumulated } = state.answer
-  const message = accumulator.consolidate(accumulated)
+  const { accumulated, sent } = state.answer
+  const { prefix } = state.totals
+  const received = accumulator.consolidate(accumulated)
+  const message = sent && prefix ? withRequest(received, prefix) : received
   const { parts, providerCallIds } = assignToolIds(
     accumulated.calls.map((call) => unwrapped(call, tools)),
     [...state.history, ...(state.paused ? [state.paused] : [])],
@@ -109,7 +112,7 @@ const continued = (before: ChatMessage, after: ChatMessage): ChatMessage => {
 }
 
 /** The totals with those of the current request, even if its message is dropped. */
-export const totalsAfter = ({ totals, answer: { accumulated, shown } }: StreamingState): Totals => ({
+const totalsAfter = ({ totals, answer: { accumulated, shown } }: StreamingState): Totals => ({
   responseId: accumulated.responseId || totals.responseId,
   finishReason: totals.finishReason,
   rawFinishReason: accumulated.finish?.raw ?? null,
@@ -148,7 +151,7 @@ export const isEmptyAnswer = ({ answer, paused }: StreamingState): boolean => {
 }
 
 /** Says whether a provider paused for its own work, such as a compaction, and showed nothing of it. */
-export const isEmptyPause = ({ answer }: StreamingState): boolean => {
+const isEmptyPause = ({ answer }: StreamingState): boolean => {
   const { text, thinking, calls, media, metadata, finish } = answer.accumulated
   const isEmpty = [calls, media, metadata].every(({ length }) => length === 0)
   return finish?.pause === true && text === '' && thinking === '' && isEmpty
@@ -229,9 +232,6 @@ const listedCost = (asked: ChatModel | PreparedRequest, usage: Usage): number | 
   return prices && costOf(usage, prices)
 }
 
-export const withUsage = (totals: Totals, usage: Usage | null): Totals =>
-  usage ? { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } : totals
-
 export const withUsageOf = (answer: Answer, usage: Usage | null): Answer => ({
   ...answer,
   accumulated: { ...answer.accumulated, usage },
@@ -265,9 +265,13 @@ export const settle = (
  * for every call (those that did not run say so), and the text received so far as a marked model message. The marked
  * message is also there, empty, after a tool round: a conversation cannot continue from two user messages in a row.
  */
-const interruptedMessages = (state: StreamingState, newId: () => string): ChatMessage[] => {
+const interruptedMessages = (
+  state: StreamingState,
+  newId: () => string,
+  reason: string = state.totals.finishReason,
+): ChatMessage[] => {
   if (isRefused(state)) return []
-  const marked = { interrupted: state.totals.finishReason }
+  const marked = { interrupted: reason }
   const nothing: ChatMessage = { role: 'model', parts: [], metadata: marked }
   if (currentCalls(state).length > 0) return [resultMessage(state), nothing]
   const partial = partialMessage(state, newId)
@@ -279,6 +283,12 @@ const interruptedMessages = (state: StreamingState, newId: () => string): ChatMe
   // The last message is the user's: the prompt, or results. Only the policy may still decide on an answer.
   const isOpen = lastSaid(state.history)?.role === 'user'
   return isOpen && state.messages.some((message) => message.role === 'model') ? [nothing] : []
+}
+
+/** The messages that keep the part of an answer which a message of the user cuts off: the user's message can follow them. */
+export const cutMessages = (state: StreamingState, newId: () => string, isShown: boolean): ChatMessage[] => {
+  const kept = isShown ? interruptedMessages(state, newId, 'message') : []
+  return kept.length > 0 ? kept : [{ role: 'model', parts: [], metadata: { interrupted: 'message' } }]
 }
 
 /** The input was not accepted: its problems are not part of this run. */
@@ -308,7 +318,9 @@ const assignToolIds = (
   newId: () => string,
 ): { parts: ToolCallPart[]; providerCallIds: JsonObject } => {
   if (calls.length === 0) return { parts: [], providerCallIds: {} }
-  const earlier = new Set(history.flatMap(toolCallsOf).map((call) => call.id))
+  const earlier = new Set<string>()
+  for (const { parts } of history)
+    for (const part of parts) if (part.type === 'toolCall') earlier.add(part.id)
   const here = new Set<string>()
   const renamed: [string, string][] = []
   const parts = calls.map((call): ToolCallPart => {

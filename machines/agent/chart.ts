@@ -1,176 +1,70 @@
 import { type AnyStateMachine, and, not } from 'xstate'
-import { errorDataOf } from '../../src/messages/errors.ts'
-import { summariserInput } from '../compaction/contextWindow.ts'
-import { deepFreeze } from '../logic/deepFreeze.ts'
 import { timeOf } from '../logic/systemTime.ts'
+import { policyChild } from '../policy/policyActions.ts'
 import { policyOf } from '../policy/policyConfig.ts'
-import type { Gate } from '../policy/questions.ts'
-import { holdEnd } from '../policy/verdicts.ts'
+import { taskChild, taskEvents } from '../tasks/taskActions.ts'
 import { askedCalls } from '../tools/approvals.ts'
 import { executorInput } from '../tools/round.ts'
-import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
+import { expiryEvents } from '../tools/roundActions.ts'
+import { accumulating } from './accumulating.ts'
+import { type AgentMachineConfig, resolveConfig } from './agentConfig.ts'
 import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'
-import type { AgentEvent, AgentOutput } from './events.ts'
+import { type ChartShape, type ConfigSource, shapeOf, sourceOf } from './chartConfig.ts'
+import { compacting } from './compacting.ts'
+import type { AgentOutput } from './events.ts'
+import { atTheEnd, judging } from './judging.ts'
 import { initialState } from './runInput.ts'
-import * as run from './streamingState.ts'
+import type { StreamingState } from './streamingState.ts'
 
 /**
  * The chart alone, as XState's own machine: drawings, graphs and path tests are made from it.
  *
  * @example createChart({ model }).root.states // Initialized, MessageReset, Accumulating …
  */
-export const createChart = (options: AgentMachineConfig): AnyStateMachine => chartOf(resolveConfig(options))
+export const createChart = (options: AgentMachineConfig): AnyStateMachine => {
+  const config = resolveConfig(options)
+  return chartOf(shapeOf(config), sourceOf(config))
+}
 
-/** The actions at the end of a run that reached a limit. */
-const atTheEnd = deepFreeze(['noteLimitEnd', 'storePaused', 'closeTurn', 'keepSteering', 'closeTurn'])
-
-/** The transitions of a state that asks for a summary. */
-const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>
-  ({
-    'summary.done': [
-      {
-        guard: { type: 'isShorter', params: ({ event }: { event: Summary }) => event },
-        target: '#agent.MessageReset',
-        actions: [
-          countSummary,
-          { type: 'compact', params: ({ event }: { event: Summary }) => event },
-          'announceMessage',
-        ],
-      },
-      {
-        target: '#agent.Failed',
-        actions: [countSummary, 'noteUselessSummary'],
-      },
-    ],
-    'summary.failed': [
-      {
-        guard: { type: 'isHalfBetter', params: ({ event }: { event: NoSummary }) => event },
-        target: 'Halving',
-        reenter: true,
-        actions: [countSummary, 'halve'],
-      },
-      {
-        guard: { type: 'isSummaryWorthRetrying', params: ({ event }: { event: NoSummary }) => event },
-        target: state,
-        reenter: true,
-        actions: [countSummary, noteNoSummary, 'scheduleRetry', 'announceRetry'],
-      },
-      { target: '#agent.Failed', actions: [countSummary, noteNoSummary] },
-    ],
-  }) as const
-
-/** The parameter of a guard or an action on a verdict of the policy. */
-const verdictAt =
-  <const Name extends Gate>(gate: Name) =>
-  ({ event }: { event: Extract<AgentEvent, { type: 'policy.verdict' }> }) => ({ gate, answer: event })
-
-type Summary = Extract<AgentEvent, { type: 'summary.done' }>
-type NoSummary = Extract<AgentEvent, { type: 'summary.failed' }>
-
-const countSummary = deepFreeze({
-  type: 'countSummary',
-  params: ({ event }: { event: Summary | NoSummary }) => ({ usage: event.usage }),
-})
-
-const noteNoSummary = deepFreeze({
-  type: 'noteFailure',
-  params: ({ event }: { event: NoSummary }) => ({ error: event.error }),
-})
+/** The message that a run is woken with. */
+const wakeText = ({ event }: { event: { message?: string } }) => ({ text: event.message })
 
 /**
- * The lifecycle chart, state by state. Its guards and actions, by name, are in `agentSetup.ts`; the data they work on
- * is in `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is any other wait of a
+ * The lifecycle chart, state by state. Three states have so much inside that they are in files of their own: `accumulating.ts`,
+ * `compacting.ts` and `judging.ts`. Guards and actions, by name, are in `agentSetup.ts`; the data they work on is in
+ * `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is any other wait of a
  * state, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn, `summariser` shortens a conversation,
- * `policy` is the user's own chart of rules, which Judging asks.
+ * `policy` is the user's own chart of rules, which Judging asks, and `tasks` runs background agents.
  *
- * `meta` holds what the structure cannot show: what a state waits for, that a round of tool calls is open in it, and
- * which child of an outer state was stopped on the way to it.
+ * `meta` holds what the structure cannot show: what a state waits for, that a round of tool calls is open in it, which
+ * child of an outer state was stopped on the way to it, and which one an action spawns if it is needed.
  */
-export const chartOf = (config: ResolvedConfig) => {
+export const chartOf = (shape: ChartShape, source: ConfigSource) => {
+  const { current } = source
   const deadlineTimer = {
     id: 'timer',
     src: 'timer' as const,
-    input: ({ context }: { context: run.StreamingState }) => ({ at: context.deadlineAt }),
+    input: ({ context }: { context: StreamingState }) => ({ at: context.deadlineAt }),
   }
 
   const askApprover = {
     id: 'approver',
     src: 'approver' as const,
-    input: ({ context }: { context: run.StreamingState }) => ({ calls: askedCalls(context) }),
+    input: ({ context }: { context: StreamingState }) => ({ calls: askedCalls(context) }),
   }
 
-  const askSummariser = {
-    id: 'summariser' as const,
-    src: 'summariser' as const,
-    input: ({ context }: { context: run.StreamingState }) => summariserInput(config, context),
-  }
+  const dismissed = shape.policy ? (['dismissPolicy'] as const) : []
+  const unaccepted = shape.policy ? (['refuseTexts'] as const) : []
+  const ended = shape.hasBackground ? (['dismissTasks'] as const) : []
 
-  /** A gate of the policy: its verdict decides where the run goes. A restored policy continues with the same question. */
-  const gate = <const Name extends Gate, const Exits>(
-    name: Name,
-    { onVerdict, ...state }: { description: string; meta?: object; onVerdict: Exits },
-  ) => {
-    const ask = { type: 'askPolicy', params: { gate: name } } as const
-    return {
-      ...state,
-      entry: ask,
-      on: { 'policy.ready': { actions: ask }, 'policy.verdict': onVerdict },
-      initial: 'Asking',
-      states: {
-        Asking: {
-          description: 'The policy is asked. Most answer at once.',
-          on: { 'policy.holds': 'Holding' },
-        },
-        Holding: {
-          description: 'The policy is in a state tagged hold: nothing begins until it leaves that state.',
-          meta: { isHeld: true },
-          entry: 'beginWaiting',
-          invoke: {
-            id: 'timer',
-            src: 'timer',
-            input: ({ context }: { context: run.StreamingState }) => ({ at: holdEnd(config, context) }),
-          },
-          on: {
-            'timer.fired': {
-              target: '#agent.Failed',
-              actions: {
-                type: 'noteHoldTimeout',
-                params: ({ event }: { event: { at: number } }) => ({ at: event.at }),
-              },
-            },
-          },
-        },
-      },
-    } as const
-  }
-
-  const policy = {
-    id: 'policy',
-    src: 'policy' as const,
-    input: ({ context: { options } }: { context: run.StreamingState }) => ({
-      id: options.id,
-      policy: options.policy ?? null,
-    }),
-    onError: {
-      target: '.Failed' as const,
-      actions: {
-        type: 'notePolicyFailure' as const,
-        params: ({ event }: { event: { error: unknown } }) => ({ error: event.error }),
-      },
-    },
-  }
-
-  const dismissed = config.policy ? (['dismissPolicy'] as const) : []
-
-  return agentSetup(config).createMachine({
+  return agentSetup(shape, source).createMachine({
     id: 'agent',
-    context: ({ input, self }) => initialState(input, timeOf(self), config),
+    context: ({ input, self }) => initialState(input, timeOf(self), current()),
     initial: 'Initialized',
     output: ({ event }) => event.output as AgentOutput,
 
-    // One that breaks ends the run in any state: it never allows anything by failing.
-    invoke: [...(config.policy ? [policy] : [])],
+    invoke: [...(shape.policy ? [policyChild] : []), ...(shape.hasBackground ? [taskChild] : [])],
 
     on: {
       abort: {
@@ -179,6 +73,9 @@ export const chartOf = (config: ResolvedConfig) => {
       },
       steer: { actions: { type: 'queueSteering', params: ({ event }) => ({ text: event.text }) } },
       compact: { actions: 'wantCompaction' },
+      wake: { actions: { type: 'queueSteering', params: wakeText } },
+      message: { actions: { type: 'queueMessage', params: ({ event }) => event } },
+      ...(shape.hasBackground && taskEvents),
     },
 
     states: {
@@ -191,124 +88,20 @@ export const chartOf = (config: ResolvedConfig) => {
         ],
       },
 
-      Judging: {
-        description: 'The policy of the agent is asked. An agent without one is never here.',
-        initial: 'Prompt',
-        states: {
-          Prompt: gate('Prompt', {
-            description: 'Before the first request: may this prompt be answered?',
-            onVerdict: [
-              {
-                guard: { type: 'isRefused', params: verdictAt('Prompt') },
-                target: '#agent.Failed',
-                actions: [
-                  { type: 'announceVerdicts', params: verdictAt('Prompt') },
-                  { type: 'noteRefusal', params: verdictAt('Prompt') },
-                ],
-              },
-              {
-                guard: { type: 'isVerdict', params: verdictAt('Prompt') },
-                target: '#agent.MessageReset',
-                actions: [{ type: 'announceVerdicts', params: verdictAt('Prompt') }, 'forgetOldPolicy'],
-              },
-            ],
-          }),
-          Calls: gate('Calls', {
-            description: 'Before any call of a turn runs: which of them may?',
-            meta: { isInRound: true, isUndecided: true },
-            onVerdict: [
-              {
-                guard: { type: 'isRefused', params: verdictAt('Calls') },
-                target: '#agent.Failed',
-                actions: { type: 'noteRefusal', params: verdictAt('Calls') },
-              },
-              {
-                guard: { type: 'isVerdict', params: verdictAt('Calls') },
-                target: 'Decided',
-                actions: [
-                  { type: 'announceVerdicts', params: verdictAt('Calls') },
-                  { type: 'decideCalls', params: verdictAt('Calls') },
-                ],
-              },
-            ],
-          }),
-          Decided: {
-            description: 'Calls that were refused have their results.',
-            always: [
-              { guard: 'isApprovalNeeded', target: '#agent.AwaitingApproval' },
-              { target: '#agent.ToolExecution' },
-            ],
-          },
-          Results: gate('Results', {
-            description: 'After the calls of a turn: which results may the model see?',
-            meta: { isInRound: true },
-            onVerdict: [
-              {
-                guard: { type: 'isRefused', params: verdictAt('Results') },
-                target: '#agent.Failed',
-                actions: [
-                  { type: 'withholdResults', params: verdictAt('Results') },
-                  { type: 'noteRefusal', params: verdictAt('Results') },
-                ],
-              },
-              {
-                guard: { type: 'isVerdict', params: verdictAt('Results') },
-                target: '#agent.ToolResults',
-                actions: [
-                  { type: 'announceVerdicts', params: verdictAt('Results') },
-                  { type: 'withholdResults', params: verdictAt('Results') },
-                ],
-              },
-            ],
-          }),
-          Answer: gate('Answer', {
-            description: 'Before the run is complete: may this be its answer?',
-            meta: { isAnswered: true },
-            onVerdict: [
-              {
-                guard: { type: 'isRefusedForGood', params: verdictAt('Answer') },
-                target: '#agent.Failed',
-                actions: [
-                  { type: 'announceVerdicts', params: verdictAt('Answer') },
-                  { type: 'noteRefusal', params: verdictAt('Answer') },
-                ],
-              },
-              {
-                guard: { type: 'isRefused', params: verdictAt('Answer') },
-                target: '#agent.MessageReset',
-                actions: [
-                  { type: 'announceVerdicts', params: verdictAt('Answer') },
-                  { type: 'refuseAnswer', params: verdictAt('Answer') },
-                  'announceMessage',
-                ],
-              },
-              {
-                guard: { type: 'isVerdict', params: verdictAt('Answer') },
-                target: 'Accepted',
-                actions: { type: 'announceVerdicts', params: verdictAt('Answer') },
-              },
-            ],
-          }),
-          Accepted: {
-            description: 'The answer is accepted. It is the last one, unless the user has steered meanwhile.',
-            entry: 'releaseAnswer',
-            always: [
-              { guard: 'isLastAnswer', target: '#agent.Complete', actions: ['refuseCalls', ...atTheEnd] },
-              {
-                guard: 'isSteered',
-                target: '#agent.MessageReset',
-                actions: ['storeSteering', 'announceMessage'],
-              },
-              { target: '#agent.Complete' },
-            ],
-          },
-        },
-      },
+      Judging: judging(current),
 
       MessageReset: {
-        description: 'Before each model call: checks the limits and the room, and clears the last answer.',
+        description:
+          'Before each model call: delivers results of tasks, checks the limits and the room, and clears the last answer.',
         entry: 'clearRound',
         always: [
+          { guard: and(['hasTaskResult', 'hasPolicy']), target: '#agent.Judging.Tasks' },
+          {
+            guard: 'hasTaskResult',
+            target: 'MessageReset',
+            reenter: true,
+            actions: ['deliverResult', 'announceMessage'],
+          },
           { guard: 'isLimitReached', target: 'AtLimit', actions: 'noteLimit' },
           { guard: 'isTooFull', target: 'Compacting' },
           { target: 'Accumulating', actions: 'beginStep' },
@@ -323,7 +116,7 @@ export const chartOf = (config: ResolvedConfig) => {
         entry: ['beginWaiting', 'announceLimit'],
         exit: 'endWaiting',
         always: [
-          { guard: 'isToStop', target: 'Complete', actions: atTheEnd },
+          { guard: 'isToStop', target: 'Complete', actions: [...atTheEnd, ...unaccepted] },
           { guard: 'isToAnswer', target: 'Accumulating', actions: 'beginStep' },
         ],
         on: {
@@ -335,135 +128,18 @@ export const chartOf = (config: ResolvedConfig) => {
           'tool.reject': {
             guard: { type: 'isAboutLimit', params: ({ event }) => event },
             target: 'Complete',
-            actions: atTheEnd,
+            actions: [...atTheEnd, ...unaccepted],
           },
         },
       },
 
-      Compacting: {
-        description: 'The conversation is too long: the model sees less of it from here on.',
-        entry: 'beginCompaction',
-        initial: 'Clearing',
-        states: {
-          Clearing: {
-            description: 'Old tool results are cleared first.',
-            always: [
-              {
-                guard: 'isClearingEnough',
-                target: '#agent.MessageReset',
-                actions: [{ type: 'compact', params: {} }, 'announceMessage'],
-              },
-              { guard: 'isSummaryShort', target: 'Summarising' },
-              { target: 'Halving', actions: 'halve' },
-            ],
-          },
-          Summarising: {
-            description: 'A model summarises the older part, without tools.',
-            invoke: askSummariser,
-            on: summaryEvents('Summarising'),
-          },
-          Halving: {
-            description:
-              'The summary request was too long: only the newer half is summarised, then half of that.',
-            invoke: askSummariser,
-            on: summaryEvents('Halving'),
-          },
-        },
-      },
+      Compacting: compacting(current),
 
-      Accumulating: {
-        description: 'The model answers, as a child. Every interruption goes through Interrupted.',
-        invoke: {
-          id: 'model',
-          src: 'model',
-          input: ({ context }) => run.modelInput(context),
-          onError: {
-            target: '.Interrupted',
-            actions: {
-              type: 'noteFailure',
-              params: ({ event }) => ({ error: errorDataOf(event.error, 'ModelError') }),
-            },
-          },
-        },
-        on: {
-          'model.prepared': { actions: { type: 'notePrepared', params: ({ event }) => event } },
-          'model.done': [
-            { guard: 'isWorthAnotherTry', target: '.Interrupted', actions: 'noteUselessAnswer' },
-            { guard: 'isStreamComplete', target: 'Consolidating' },
-            { target: '.Interrupted', actions: 'noteTruncation' },
-          ],
-          'model.failed': {
-            target: '.Interrupted',
-            actions: { type: 'noteFailure', params: ({ event }) => ({ error: event.error }) },
-          },
-        },
-        initial: 'Requesting',
-        states: {
-          Requesting: {
-            description: 'The request is sent; no byte of the answer has come yet.',
-            on: { 'model.deltas': { target: 'Streaming', actions: 'receive' } },
-          },
-          Streaming: {
-            description: 'The answer is streaming in. Reads after the first take the fast path.',
-            tags: 'streaming',
-            on: {
-              'model.deltas': [
-                {
-                  guard: { type: 'isNewStream', params: ({ event }) => event },
-                  actions: ['announceRestart', 'beginAttempt', 'receive'],
-                },
-                { actions: 'receive' },
-              ],
-            },
-          },
-          Interrupted: {
-            description: 'The answer broke off: try again, ask another model, or give up.',
-            entry: ['closeModel', 'countAttempt'],
-            always: [
-              {
-                guard: 'isTooLong',
-                target: '#agent.Compacting',
-                actions: ['announceVoid', 'learnWindow', 'forgetAttempt'],
-              },
-              {
-                guard: 'isWorthRetrying',
-                target: 'BackingOff',
-                actions: ['scheduleRetry', 'announceRetry', 'forgetAttempt'],
-              },
-              {
-                guard: 'hasFallback',
-                target: '#agent.Accumulating',
-                reenter: true,
-                actions: ['useFallback', 'announceFallback', 'beginAttempt'],
-              },
-              { target: '#agent.Failed' },
-            ],
-          },
-          BackingOff: {
-            description: 'Waits before the next try.',
-            meta: { stopped: ['model'] },
-            invoke: {
-              id: 'timer',
-              src: 'timer',
-              input: ({ context }) => ({ at: run.retryTime(context) }),
-            },
-            on: {
-              'timer.fired': [
-                {
-                  guard: { type: 'isPastDeadline', params: ({ event }) => event },
-                  target: '#agent.Failed',
-                  actions: 'noteTotalTimeout',
-                },
-                { target: '#agent.Accumulating', reenter: true, actions: 'beginAttempt' },
-              ],
-            },
-          },
-        },
-      },
+      Accumulating: accumulating,
 
       Consolidating: {
         description: 'The answer is complete: it is counted, and becomes a message.',
-        entry: ['countAnswer', 'comparePrefix', 'announceStep', 'consolidate'],
+        entry: ['comparePrefix', 'countAnswer', 'announceStep', 'consolidate'],
         always: [
           { guard: 'hasFailed', target: 'Failed' },
           { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },
@@ -482,6 +158,8 @@ export const chartOf = (config: ResolvedConfig) => {
           { guard: 'isApprovalNeeded', target: 'AwaitingApproval' },
           { guard: 'hasCalls', target: 'ToolExecution' },
           { guard: 'isSteered', target: 'MessageReset', actions: ['storeSteering', 'announceMessage'] },
+          { guard: 'hasTaskResult', target: 'MessageReset' },
+          { guard: 'hasTasks', target: 'AwaitingTasks' },
           { guard: 'hasPolicy', target: '#agent.Judging.Answer' },
           { target: 'Complete' },
         ],
@@ -490,10 +168,10 @@ export const chartOf = (config: ResolvedConfig) => {
       AwaitingApproval: {
         description: 'Waits for people. Nothing is running, so it can be stored for days.',
         tags: 'waiting',
-        meta: { waitsFor: 'approval', isInRound: true },
-        entry: ['beginWaiting', 'askForApprovals'],
-        exit: 'endWaiting',
-        invoke: [...(config.onApproval ? [askApprover] : [])],
+        meta: { waitsFor: 'approval', isInRound: true, spawned: ['timer'] },
+        entry: ['beginWaiting', 'startExpiry', 'askForApprovals'],
+        exit: ['stopExpiry', 'endWaiting'],
+        invoke: [...(shape.hasApprover ? [askApprover] : [])],
         on: {
           'tool.approve': {
             guard: { type: 'isPending', params: ({ event }) => event },
@@ -507,6 +185,7 @@ export const chartOf = (config: ResolvedConfig) => {
             guard: { type: 'isInDoubt', params: ({ event }) => event },
             actions: { type: 'takeAnswer', params: ({ event }) => event },
           },
+          ...expiryEvents,
         },
         always: { guard: not('isApprovalNeeded'), target: 'ToolExecution' },
       },
@@ -549,7 +228,7 @@ export const chartOf = (config: ResolvedConfig) => {
           Working: {
             description: 'At least one call is running.',
             // Only the time of the whole run is watched here: each tool has its own timeout.
-            invoke: [...(config.totalMs === undefined ? [] : [deadlineTimer])],
+            invoke: [...(shape.hasDeadline ? [deadlineTimer] : [])],
             on: { 'timer.fired': { target: '#agent.Failed', actions: 'noteTotalTimeout' } },
             always: { guard: 'isWaiting', target: 'Waiting' },
           },
@@ -566,9 +245,9 @@ export const chartOf = (config: ResolvedConfig) => {
       AwaitingTools: {
         description: 'Waits for the answers of external tools. Nothing is running.',
         tags: 'waiting',
-        meta: { waitsFor: 'answer', isInRound: true },
-        entry: ['beginWaiting', 'askForAnswers'],
-        exit: 'endWaiting',
+        meta: { waitsFor: 'answer', isInRound: true, spawned: ['timer'] },
+        entry: ['beginWaiting', 'startExpiry', 'askForAnswers'],
+        exit: ['stopExpiry', 'endWaiting'],
         on: {
           'tool.answer': {
             guard: { type: 'isAwaited', params: ({ event }) => event },
@@ -578,6 +257,12 @@ export const chartOf = (config: ResolvedConfig) => {
             guard: { type: 'isAwaited', params: ({ event }) => event },
             actions: { type: 'reject', params: ({ event }) => event },
           },
+          wake: { actions: [{ type: 'queueSteering', params: wakeText }, 'wakeUp'] },
+          message: {
+            guard: { type: 'isUrgent', params: ({ event }) => event },
+            actions: [{ type: 'queueMessage', params: ({ event }) => event }, 'wakeUp'],
+          },
+          ...expiryEvents,
         },
         always: [
           { guard: and([not('isAnswerNeeded'), 'hasPolicy']), target: '#agent.Judging.Results' },
@@ -589,27 +274,53 @@ export const chartOf = (config: ResolvedConfig) => {
         description: 'All results of the round become one user message.',
         entry: ['storeResults', 'announceMessage'],
         always: [
-          { guard: 'isRunEnded', target: 'Complete', actions: ['noteStop', 'closeTurn'] },
+          {
+            guard: and(['isRunEnded', not('hasTasks')]),
+            target: 'Complete',
+            actions: [...unaccepted, 'noteStop', 'closeTurn', 'keepSteering', 'closeTurn'],
+          },
           { target: 'MessageReset' },
+        ],
+      },
+
+      AwaitingTasks: {
+        description: 'Waits for the results of background agents. Nothing else of the run is at work.',
+        tags: 'waiting',
+        meta: { waitsFor: 'tasks', isAnswered: true },
+        entry: ['beginWaiting', 'askForTasks'],
+        exit: 'endWaiting',
+        on: {
+          'task.finished': {
+            actions: { type: 'noteTaskEnd', params: ({ event }) => ({ ...event, isAwaited: true }) },
+          },
+          'task.report': {
+            actions: { type: 'noteTaskReport', params: ({ event }) => ({ ...event, isAwaited: true }) },
+          },
+        },
+        always: [
+          { guard: 'isSteered', target: 'MessageReset', actions: ['storeSteering', 'announceMessage'] },
+          { guard: 'hasTaskResult', target: 'MessageReset' },
+          { guard: 'isLimitReached', target: 'MessageReset' },
+          { guard: not('hasTasks'), target: 'ToolCheck' },
         ],
       },
 
       Complete: {
         description: 'The run has its answer.',
         type: 'final',
-        entry: ['announceEnd', ...dismissed],
+        entry: [...ended, 'announceEnd', ...dismissed],
         output: ({ context, self }) => completeOutput({ ...context, ...policyOf(self) }),
       },
       Failed: {
         description: 'The run ends with an error, and with everything that was reached.',
         type: 'final',
-        entry: ['noteError', 'settle', 'announceEnd', ...dismissed],
+        entry: [...ended, 'noteError', 'settle', 'announceEnd', ...dismissed],
         output: ({ context, self }) => failedOutput({ ...context, ...policyOf(self) }),
       },
       Aborted: {
         description: 'The run was aborted; what was reached is kept.',
         type: 'final',
-        entry: ['settle', 'announceEnd', ...dismissed],
+        entry: [...ended, 'settle', 'announceEnd', ...dismissed],
         output: ({ context, self }) => abortedOutput({ ...context, ...policyOf(self) }),
       },
     },

@@ -3,6 +3,7 @@ import {
   amount,
   callable,
   checkOptions,
+  checkSome,
   checkValue,
   fields,
   finiteAmount,
@@ -14,17 +15,20 @@ import {
   object,
   objectOr,
   oneOf,
+  only,
+  orWrite,
   type Rule,
   type Rules,
   rule,
   text,
   wholeFrom,
   wholeNumber,
+  writtenAs,
 } from '../../src/messages/optionRules.ts'
 import type { Accumulator } from '../../src/model/accumulator.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
-import type { RetryPolicy } from '../../src/model/retryPolicy.ts'
-import type { Timeouts } from '../../src/model/timeouts.ts'
+import { retryRules } from '../../src/model/retryPolicy.ts'
+import { timeoutRules } from '../../src/model/timeouts.ts'
 import { toolRule } from '../../src/tools/tool.ts'
 import type { ToolExecutor } from '../../src/tools/toolExecutor.ts'
 import { policyRule } from '../policy/policyConfig.ts'
@@ -32,34 +36,36 @@ import { recordOf } from '../stored/shape.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
 import type { RunLimits } from './limits.ts'
 
+/** The choice of a tool as other libraries write it. */
+const choiceAdvice = (value: unknown): string | undefined => {
+  if (value === 'any') return "'required'"
+  return typeof value === 'string' || typeof value === 'object'
+    ? "toolChoice: { tool: 'get_weather' } for one tool"
+    : undefined
+}
+
 export const settingRules: Rules<GenerationSettings> = {
   temperature: finiteAmount,
   maxOutputTokens: wholeFrom(1),
   topP: finiteAmount,
   stopSequences: listOf(text),
   seed: wholeNumber,
-  toolChoice: objectOr(member('tool', text), oneOf('auto', 'none', 'required')),
+  toolChoice: orWrite(objectOr(only('tool', text), oneOf('auto', 'none', 'required')), choiceAdvice),
   parallelToolCalls: flag,
-  thinking: objectOr(
-    fields({
-      budgetTokens: wholeFrom(0),
-      effort: oneOf('minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
-    }),
-    flag,
+  thinking: orWrite(
+    objectOr(
+      fields({
+        budgetTokens: wholeFrom(0),
+        effort: oneOf('minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
+      }),
+      flag,
+    ),
+    (value) => (typeof value === 'string' ? "thinking: { effort: 'high' }" : undefined),
   ),
   cache: objectOr(fields({ ttl: oneOf('5m', '1h'), key: text }), oneOf('auto', 'off')),
   serverTools: listOf(object),
   providerOptions: object,
 }
-
-const retryRules: Rules<RetryPolicy> = {
-  maxRetries: amount,
-  initialDelayMs: finiteAmount,
-  maxDelayMs: amount,
-  midStream: flag,
-}
-
-const timeoutRules: Rules<Timeouts> = { firstChunkMs: amount, idleMs: amount, totalMs: amount }
 
 const accumulatorRules: Rules<Accumulator> = { accumulate: callable, consolidate: callable }
 
@@ -99,14 +105,23 @@ export const sharedRules = {
   name: text,
   prepareStep: callable,
   tools: objectOr(namedTools, listOf(toolRule)),
-  system: text,
+  system: orWrite(text, (value) =>
+    typeof value === 'function' ? 'prepareStep: () => ({ system: … })' : undefined,
+  ),
   maxSteps: wholeFrom(1),
   limits: fields(limitRules),
   atLimit: oneOf('stop', 'answer', 'ask'),
   price: callable,
-  toolExecution: objectOr(member('concurrency', wholeFrom(1)), oneOf('sequential', 'parallel')),
-  retry: fields(retryRules),
-  timeouts: fields(timeoutRules),
+  toolExecution: orWrite(
+    objectOr(only('concurrency', wholeFrom(1)), oneOf('sequential', 'parallel')),
+    (value) => (typeof value === 'number' ? `toolExecution: { concurrency: ${value} }` : undefined),
+  ),
+  retry: orWrite(fields(retryRules), (value) =>
+    typeof value === 'number' || value === false ? `retry: { maxRetries: ${Number(value)} }` : undefined,
+  ),
+  timeouts: orWrite(fields(timeoutRules), (value) =>
+    typeof value === 'number' ? `timeouts: { totalMs: ${value} }` : undefined,
+  ),
   accumulator: members(accumulatorRules),
   toolExecutor: members(executorRules),
   onApproval: callable,
@@ -114,7 +129,17 @@ export const sharedRules = {
 } satisfies Partial<Rules<AgentMachineConfig>>
 
 export const chatModelRule: Rule = (name, value) =>
-  foreignModel(name, value) ?? having('stream')(name, value) ?? member('profile', object)(name, value)
+  foreignModel(name, value) ??
+  orWrite(having('stream'), modelAdvice)(name, value) ??
+  member('profile', object)(name, value)
+
+/** Advice for a name, or for an agent, where a chat model is needed. */
+const modelAdvice = (value: unknown): string | undefined => {
+  if (typeof value === 'string')
+    return "openai('gpt-6-luna') of statewire/providers/openai, or new Agent('openai:gpt-6-luna').machine"
+  const { model } = Object(value)
+  return typeof Object(model).stream === 'function' ? 'its model: agent.model' : undefined
+}
 
 /** A model of the AI SDK, which is found by its name here. */
 const foreignModel: Rule = (name, value) => {
@@ -137,8 +162,16 @@ const configRules: Rules<AgentMachineConfig> = {
   random: callable,
 }
 
+/** Settings that are written beside `settings` instead of inside of it. */
+const settingsElsewhere: Readonly<Record<string, Rule>> = Object.fromEntries(
+  Object.keys(settingRules).map((name) => [name, writtenAs(`settings: { ${name} }`)]),
+)
+
 /** Refuses a configuration that cannot work. */
 export const checkConfig = (config: AgentMachineConfig): void => {
+  if (typeof Object(config).stream === 'function')
+    throw new ConfigurationError('The configuration of an agent machine needs a model: write { model }.')
+  checkSome('The configuration of an agent machine', config, settingsElsewhere)
   checkOptions('The configuration of an agent machine', config, configRules)
   checkValue('model', config.model, chatModelRule)
   checkSteps(config)

@@ -9,9 +9,10 @@ import type { Delta } from '../../src/model/delta.ts'
 import type { ModelPrices } from '../../src/model/prices.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
 import type { PrefixChange, RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
-import type { Verdict, Verdicts } from '../policy/policyLogic.ts'
+import type { Verdict, Verdicts } from '../policy/openQuestions.ts'
 import type { Gate } from '../policy/questions.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
+import type { Task } from './streamingState.ts'
 
 /** The value that the tools of a run get as their `context`: required where one of them needs it. */
 export type ContextOption<Deps> = undefined extends Deps
@@ -28,7 +29,7 @@ export type ContextOption<Deps> = undefined extends Deps
 export type AgentInput<Deps = unknown> = StoredInput & ContextOption<Deps>
 
 /** The part of a run's input that is stored. Plain JSON. */
-export type StoredInput = {
+type StoredInput = {
   prompt?: string | Part[]
   /** Parts that are added to the prompt. */
   attachments?: Part[]
@@ -65,15 +66,40 @@ export type AgentCommand =
    * Approves a call, or lets a run that asks at a limit continue: with other limits as its `arguments`, or else by as much
    * again. With a `question`, a decision counts for that question only: see {@link PendingCall}.
    */
-  | ({ type: 'tool.approve'; callId: string; question?: string } & ApprovalOptions)
+  | ({ type: 'tool.approve'; callId: string } & ApprovalOptions)
   /** Refuses a call, or ends a run that asks at a limit. */
-  | { type: 'tool.reject'; callId: string; question?: string; reason?: string }
+  | { type: 'tool.reject'; callId: string; question?: string | undefined; reason?: string }
   /** The result of an external tool: a text, JSON or parts, as from `execute`. */
-  | { type: 'tool.answer'; callId: string; question?: string; result: unknown; isError?: boolean }
+  | { type: 'tool.answer'; callId: string; question?: string | undefined; result: unknown; isError?: boolean }
   /** Adds a user message at the next turn boundary. */
   | { type: 'steer'; text: string }
+  /**
+   * A message of the user, which the model sees at once, at its next request, or when it is done: see {@link MessageTiming}.
+   * One that waits until then is a message of its own, and has its metadata, such as its id in a page.
+   */
+  | { type: 'message'; text: string; when?: MessageTiming; metadata?: JsonObject }
   /** Shortens the conversation for the model, before its next answer. */
   | { type: 'compact' }
+  /** Ends a sleep of the model (`sleepTool`), and adds a user message at the next turn boundary, if there is one. */
+  | { type: 'wake'; message?: string }
+  /**
+   * A command for a background agent of the run, or for one below that. Decisions on its calls name it in their `callId`. A text
+   * for one that has ended goes to the run that started it, so that it is not lost.
+   */
+  | { type: 'task.command'; task: string; command: TaskCommand }
+
+/** A command that a background agent takes as any run does. */
+export type TaskCommand = Extract<
+  AgentCommand,
+  { type: 'abort' | 'steer' | 'message' | 'compact' | 'wake' | 'task.command' }
+>
+
+/**
+ * The moment at which the model sees a message. `now`: an answer that streams is cut off, and the model is asked again; tools that
+ * run come first. `step`: with its next request, as with `steer`. `idle`: when it has nothing left to do, as another turn of
+ * the same run. Default: `'step'`.
+ */
+export type MessageTiming = 'now' | 'step' | 'idle'
 
 /** A decision on a call, or its answer. */
 export type CallCommand = Extract<AgentCommand, { callId: string }>
@@ -102,12 +128,36 @@ export type ChildEvent =
   | { type: 'tool.postponed'; callId: string; command: CallCommand }
   /** The restored sub-agent of a call is there again. */
   | { type: 'tool.resumed'; callId: string }
+  /** A background agent has ended, with its text, or with the reason why it has none. */
+  | {
+      type: 'task.finished'
+      id: string
+      status: TaskEnd
+      text: string
+      usage?: Usage
+      step?: number
+      tasks?: readonly Task[]
+    }
+  /** The calls that a background agent waits for, as `tool.waiting`, until when it waits, and its usage so far. */
+  | {
+      type: 'task.report'
+      id: string
+      calls: readonly PendingCall[]
+      isAtWork: boolean
+      due?: number
+      usage?: Usage
+    }
+  /** The background agents were restored, with the runs of these tasks: the others start again. */
+  | { type: 'task.restored'; ids: readonly string[] }
   /** The policy was restored: a run that waits for its verdict asks again. */
   | { type: 'policy.ready' }
   /** The policy is in a state tagged `hold`: the verdict comes later. */
   | { type: 'policy.holds'; id: string }
   /** The verdicts on a question, by the keys of its items. `ended`: the policy has ended in a state that refuses. */
   | { type: 'policy.verdict'; id: string; verdicts: Verdicts; ended?: Verdict }
+
+/** The ends of a task. */
+export type TaskEnd = 'complete' | 'failed' | 'aborted'
 
 /** Every event of the machine of a run. */
 export type AgentEvent = AgentCommand | ChildEvent
@@ -118,9 +168,16 @@ export type AgentEmitted =
   | { type: 'message'; message: ChatMessage }
   | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
   /** A person must decide on this call: answer with `tool.approve` or `tool.reject`; of one in doubt, also with `tool.answer`. */
-  | { type: 'tool.approval'; callId: string; question?: string; call: ToolCallPart; inDoubt?: true }
+  | {
+      type: 'tool.approval'
+      callId: string
+      question?: string
+      expiresAt?: number
+      call: ToolCallPart
+      inDoubt?: true
+    }
   /** A call that is answered from outside: with `tool.answer`. */
-  | { type: 'tool.external'; callId: string; question?: string; call: ToolCallPart }
+  | { type: 'tool.external'; callId: string; question?: string; expiresAt?: number; call: ToolCallPart }
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
   /** The progress of a call, as its tool reports it (`report`). */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
@@ -135,10 +192,13 @@ export type AgentEmitted =
   | ({ type: 'limit'; callId: string; question?: string } & LimitReached)
   /** The model did not get a setting as it was given: see {@link Warning}. Once per run, setting and model. */
   | ({ type: 'warning' } & Warning)
-  /** A verdict of the policy: on a call, before it runs (`Calls`) and on its result (`Results`), on a prompt or an answer. */
+  /**
+   * A verdict of the policy: on a call, before it runs (`Calls`) and on its result (`Results`), on a prompt, an answer or a
+   * message that steers the run.
+   */
   | {
       type: 'policy'
-      gate: Gate
+      gate: Gate | 'Steering'
       callId?: string
       verdict: Verdict['verdict']
       state: string

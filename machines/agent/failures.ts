@@ -26,6 +26,14 @@ export const emptyPauses = (raw = 'pause'): ErrorData => ({
   retryable: false,
 })
 
+/** The failure of a run with calls that nothing was decided on in time. */
+export const expiry = (names: readonly string[]): ErrorData => ({
+  name: 'TimeoutError',
+  message: `No decision on ${names.map((name) => `"${name}"`).join(', ')} came in time (expiresMs).`,
+  code: 'expired',
+  retryable: false,
+})
+
 export const uselessSummary: ErrorData = {
   name: 'ModelError',
   message: 'The conversation is too long, and its summary did not make it shorter.',

@@ -9,6 +9,7 @@ import {
 import type { PendingCall, Usage } from '../../src/messages/result.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { compactionsInARow } from '../compaction/contextWindow.ts'
+import { familyUsage } from '../tasks/tasks.ts'
 import { asQuestion } from '../tools/question.ts'
 import type { StreamingState } from './streamingState.ts'
 
@@ -45,7 +46,7 @@ const none = Number.POSITIVE_INFINITY
 /** The first limit that is reached. */
 export const reachedLimit = (state: StreamingState): LimitReached | undefined => {
   const { steps = none, tokens = none, cost = none, toolCalls, repeats = none } = state.options.limits
-  const { usage } = state.totals
+  const usage = familyUsage(state)
   const calls = toolCalls === undefined ? 0 : callsIn(state.messages).length
   const limits: LimitReached[] = [
     { limit: 'steps', used: state.step, allowed: steps },
@@ -57,6 +58,13 @@ export const reachedLimit = (state: StreamingState): LimitReached | undefined =>
     { limit: 'compactions', used: compactionsInARow(state), allowed: 1 },
   ]
   return limits.find(({ used, allowed }) => used >= allowed)
+}
+
+/** Says whether a run and its tasks have used the tokens or the dollars that they may. */
+export const isSpent = (state: StreamingState): boolean => {
+  const { tokens = none, cost = none } = state.options.limits
+  const usage = familyUsage(state)
+  return tokensIn(usage) >= tokens || (usage?.cost ?? 0) >= cost
 }
 
 const tokensIn = (usage: Usage | null): number =>

@@ -5,11 +5,12 @@ import { type ChatMessage, textPart } from '../../src/messages/messages.ts'
 import { unknownOption } from '../../src/messages/optionRules.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
-import { prefixShape, type RequestPrefix } from '../model/requestPrefix.ts'
+import { prefixFrom, type RequestPrefix, requestBefore } from '../model/requestPrefix.ts'
 import { policyFlaw } from '../policy/policyLogic.ts'
 import type { ResolvedPolicy } from '../policy/questions.ts'
 import { snapshotVersion } from '../stored/version.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
+import { settingRules } from './configRules.ts'
 import type { AgentInput } from './events.ts'
 import { areLimits, finiteLimits, type RunLimits } from './limits.ts'
 import {
@@ -43,7 +44,7 @@ export const initialState = (
     request: { modelIndex: 0, attempt: 0, retryAt: 0, prepared: null },
     round: noRound,
     remembered: [],
-    totals: { ...nothingYet, ...prefixOf(input) },
+    totals: { ...nothingYet, ...prefixOf(input, failure ? [] : history) },
     paused: null,
     draft: null,
     bounds: noBounds,
@@ -55,12 +56,13 @@ export const initialState = (
   }
 }
 
-/** The request before, if the conversation has one. Anything else is not compared with. */
-const prefixOf = (input: AgentInput | undefined): { prefix?: RequestPrefix } => {
-  const { prefix } = input ?? {}
-  return prefix && prefixShape('prefix', prefix) === undefined
-    ? { prefix: copyJson(prefix) as RequestPrefix }
-    : {}
+/** The request before, if the conversation has one. */
+const prefixOf = (
+  input: AgentInput | undefined,
+  history: readonly ChatMessage[],
+): { prefix?: RequestPrefix } => {
+  const prefix = prefixFrom(input?.prefix) ?? requestBefore(history)
+  return prefix ? { prefix } : {}
 }
 
 type RunInput = {
@@ -79,9 +81,15 @@ const readInput = (
   ofAgent: RunLimits,
   policy: ResolvedPolicy | undefined,
 ): RunInput => {
+  if (!isGiven(input)) {
+    const failure = refusal("The input of a run must be an object: write { prompt: '…' }.")
+    return { history: [], prompt: [], options: optionsOf({}, ofAgent), failure }
+  }
   try {
     const options = { ...optionsOf(input ?? {}, ofAgent), ...policyOptions(input ?? {}, policy) }
-    const unknown = unknownOption('The input of a run', input ?? {}, inputNames)
+    const unknown =
+      unknownOption('The input of a run', input ?? {}, inputNames) ??
+      unknownOption('settings', options.settings, settingRules)
     if (unknown !== undefined) return { history: [], prompt: [], options, failure: refusal(unknown) }
     if (isText(input)) {
       const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
@@ -96,6 +104,8 @@ const readInput = (
     return { history: [], prompt: [], options: optionsOf({}, ofAgent), failure }
   }
 }
+
+const isGiven = (input: unknown): boolean => input === undefined || isJsonObject(input)
 
 const inputNames: Record<keyof AgentInput, true> = {
   prompt: true,
@@ -142,7 +152,7 @@ const policyOptions = (
 ): Pick<RunOptions, 'policy' | 'unasked'> => {
   if (!policy) return {}
   if (unasked !== undefined && !Array.isArray(unasked))
-    throw new TypeError('questions that are not asked, but not as a list')
+    throw new TypeError('policy questions to skip that are not a list')
   const asked = unasked === undefined ? {} : { unasked: [...unasked] }
   if (stored === undefined) return asked
   if (!isJsonObject(stored)) throw new TypeError('a policy that is not an object')

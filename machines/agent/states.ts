@@ -1,6 +1,7 @@
 import { type AnyStateMachine, type AnyStateNode, createMachine } from 'xstate'
 import type { PendingCall } from '../../src/messages/result.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
+import { type Tool, tool } from '../../src/tools/tool.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
 import { createChart } from './chart.ts'
 
@@ -9,8 +10,10 @@ export type StateFacts = {
   /** A run can rest in it, and so be stored: not in a state that is left at once. */
   isStorable: boolean
   isFinal: boolean
-  /** The kind of decision that the run itself waits for; undefined where it works, or where only its sub-agents wait. */
-  waitsFor: PendingCall['kind'] | undefined
+  /** The run does nothing until a person or a moment lets it continue: the state has the tag `waiting`. */
+  isWaiting: boolean
+  /** The kind of decision that the run itself waits for, or its tasks; undefined where it works, or where only its sub-agents wait. */
+  waitsFor: PendingCall['kind'] | 'tasks' | undefined
   /** A round of tool calls is open: the conversation then ends with the calls. */
   isInRound: boolean
   /** The conversation ends with an answer that the policy decides on. */
@@ -30,7 +33,7 @@ export const stateName = (value: unknown): string => statePath(value).split(/[.,
 export const statePath = (value: unknown): string => statePaths(value).join(', ')
 
 /** The path of each active innermost state. */
-export const statePaths = (value: unknown): string[] => {
+const statePaths = (value: unknown): string[] => {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inner]) => {
@@ -65,24 +68,26 @@ export const factsIn = (
     model,
     onApproval: () => false,
     timeouts: { totalMs: 1 },
-    policy: createMachine({}),
+    policy: { machine: createMachine({}), others: 'allow' },
+    tools: [worker],
   })
   return new Map(
     leavesOf(full.root).map((leaf): [string, StateFacts] => {
       const always = plain.get(pathOf(leaf)) ?? []
       const all = childrenOf(leaf)
-      const { waitsFor, isInRound, isAnswered, isUndecided, isHeld } = metaOf(leaf)
+      const { waitsFor, isInRound, isAnswered, isUndecided, isHeld, spawned = [] } = metaOf(leaf)
       return [
         pathOf(leaf),
         {
           isStorable: leaf.type !== 'final' && !isTransient(leaf),
           isFinal: leaf.type === 'final',
+          isWaiting: lineOf(leaf).some(({ tags }) => tags.includes('waiting')),
           waitsFor,
           isInRound: isInRound ?? false,
           isAnswered: isAnswered ?? false,
           isUndecided: isUndecided ?? false,
           isHeld: isHeld ?? false,
-          children: { always, sometimes: all.filter((id) => !always.includes(id)) },
+          children: { always, sometimes: [...all.filter((id) => !always.includes(id)), ...spawned] },
         },
       ]
     }),
@@ -104,9 +109,23 @@ const model: ChatModel = {
   stream: () => () => {},
 }
 
+/** A background agent that never works. */
+const worker: Tool = {
+  ...tool({ name: 'none', description: '' }),
+  background: {
+    promptOf: () => '',
+    run: () => {
+      throw new TypeError('The chart is only looked at.')
+    },
+    detached: false,
+    maxTasks: 1,
+  },
+}
+
 type Meta = Partial<Pick<StateFacts, 'isInRound' | 'isAnswered' | 'isUndecided' | 'isHeld'>> & {
-  waitsFor?: PendingCall['kind']
+  waitsFor?: PendingCall['kind'] | 'tasks'
   stopped?: readonly string[]
+  spawned?: readonly string[]
 }
 
 const metaOf = (node: AnyStateNode): Meta => Object.assign({}, ...lineOf(node).map(({ meta }) => meta))

@@ -4,10 +4,17 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import type { Batches, MergedPieces } from '../../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
-import type { FinishReason, PendingCall, Usage, Warning } from '../../src/messages/result.ts'
+import {
+  addUsage,
+  type FinishReason,
+  type PendingCall,
+  type Usage,
+  type Warning,
+} from '../../src/messages/result.ts'
 import { type Accumulated, nothingAccumulated } from '../../src/model/accumulator.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
+import type { Due } from '../tools/expiry.ts'
 import type { CallCommand, PreparedRequest } from './events.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
@@ -47,13 +54,18 @@ export type StreamingState = {
   draft: ChatMessage | null
   bounds: Bounds
   window: Window
-  /** Texts to be added to the conversation at the next turn boundary. */
-  steering: Batches<string>
+  /** Texts to be added to the conversation at the next turn boundary, and those that wait until the run is idle. */
+  steering: Batches<Steer>
+  /** The background agents that the run has started; absent where there are none. */
+  tasks?: Task[]
   /** The time at which the whole run must be over; null for never. */
   deadlineAt: number | null
   failure: ErrorData | null
   abortReason: string
 }
+
+/** A text of the user: for the next turn boundary, or for the end of the run's work. */
+export type Steer = string | { idle: string; metadata?: JsonObject }
 
 /** The options that came with the prompt. */
 export type RunOptions = {
@@ -71,6 +83,10 @@ export type RunOptions = {
   policy?: JsonObject
   /** The questions that the policy is not asked. */
   unasked?: ('prompt' | 'answer')[]
+  /** The number of the run's messages up to the last answer that the policy has accepted. */
+  accepted?: number
+  /** Messages of the user that the policy is asked about at the next gate. */
+  steering?: Steer[]
   /** The run got a `context` with its input, which is not stored; absent where it did not. */
   hasContext?: boolean
 }
@@ -160,11 +176,49 @@ export type ToolRound = {
   judged?: string[]
   /** Arguments that a person changed, by call id. */
   edited: { [callId: string]: JsonObject }
+  /** The moments at which the calls that waited last are given up, by call id; absent where they may wait for ever. */
+  due?: { [callId: string]: Due }
   waitingSince: number
   /** Calls that the current executor has started, in their order: without a result, they are running. */
   started: Batches<string>
   /** Results, as they come in. */
   results: Batches<ToolResultPart>
+}
+
+/**
+ * A background agent that the run has started. Those that have ended come last, in the order of their ends.
+ */
+export type Task = {
+  /** The id of the call that started it. */
+  id: string
+  /** The tool that was called. */
+  tool: string
+  status: 'queued' | 'working' | 'complete' | 'failed' | 'aborted'
+  /** The prompt that it works on, until the model has its result. */
+  prompt?: string
+  /** The run does not wait for it. */
+  detached?: true
+  /** The model has cancelled it, and gets no result. */
+  cancelled?: true
+  /** The time at which it was asked for, began to work, and ended. */
+  createdAt?: number
+  startedAt?: number
+  endedAt?: number
+  /** The usage so far. */
+  usage?: Usage
+  /** The usage is part of the totals: it becomes so when the model gets the result, or at the end of the run. */
+  isCounted?: true
+  /** The model calls and the tasks that it made, once it has ended. */
+  step?: number
+  tasks?: Task[]
+  /** The calls that it waits for, by the ids that they have in this run. */
+  waiting?: PendingCall[]
+  /** A part of it is at work while another part waits. */
+  isPartly?: true
+  /** The next moment at which it continues by itself: a call of it expires, or a sleep is over. */
+  due?: number
+  /** The result, until the model has it. */
+  result?: string
 }
 
 /** The sums of all requests of a run; charts made of runs have them, too. */
@@ -253,6 +307,10 @@ export const append = (state: StreamingState, ...messages: ChatMessage[]): Parti
   history: [...state.history, ...messages],
   messages: [...state.messages, ...messages],
 })
+
+/** The totals with what something used of models. */
+export const withUsage = (totals: Totals, usage: Usage | null): Totals =>
+  usage ? { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } : totals
 
 /** A copy for listeners: what they do to their data must not change the run. */
 export const copyOf = <T>(data: T): T => copyJson(data) as T

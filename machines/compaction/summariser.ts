@@ -2,7 +2,7 @@ import { type EventObject, fromCallback } from 'xstate'
 import type { ChatMessage, Part } from '../../src/messages/messages.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import type { ModelSink } from '../../src/model/chatModel.ts'
-import type { ResolvedConfig } from '../agent/agentConfig.ts'
+import type { ConfigSource } from '../agent/chartConfig.ts'
 import type { ChildEvent } from '../agent/events.ts'
 import { noSummary, truncation } from '../agent/failures.ts'
 import { clockOf } from '../logic/systemTime.ts'
@@ -20,8 +20,9 @@ export type SummariserInput = {
 }
 
 /** Asks for a summary: reports `summary.done` or `summary.failed`, once. */
-export const summariser = (config: ResolvedConfig) =>
+export const summariser = (configOf: ConfigSource['of']) =>
   fromCallback<EventObject, SummariserInput>(({ input, sendBack, self }) => {
+    const config = configOf(self)
     const clock = clockOf(self)
     /** Returns a function that closes the request. */
     const ask = (): (() => void) => {

@@ -1,4 +1,5 @@
 import type {
+  AnyActorRef,
   AnyActorScope,
   AnyEventObject,
   AnyMachineSnapshot,
@@ -14,7 +15,7 @@ import { type AnyRunMachine, type RunParts, registerRunMachine } from './wrapLog
 export type Read = { context: MachineContext; emitted: readonly AgentEmitted[] }
 
 /** The event that the chart gets instead of one that could not be read. */
-export type FailedRead = { instead: AnyEventObject }
+type FailedRead = { instead: AnyEventObject }
 
 /** A shortcut for the reads of a running stream. */
 export type FastPath = {
@@ -23,6 +24,11 @@ export type FastPath = {
   /** The actions and guards of the chart that it replaces: with your own in their place, the chart takes every read. */
   replaces: readonly string[]
 }
+
+/** Takes a step of a run: what the chart's parts need beside its data is there meanwhile. */
+export type StepAround = <T>(run: AnyActorRef, step: () => T) => T
+
+const alone: StepAround = (_, step) => step()
 
 /**
  * The logic of a chart, in which the reads of a running stream skip the interpreter's macrostep: it costs more than
@@ -37,6 +43,7 @@ export const chartLogic = (
   chart: AnyStateMachine,
   fastPath: FastPath | undefined,
   hasJsonContext: boolean,
+  inStep: StepAround = alone,
 ): AnyRunMachine =>
   registerRunMachine(
     {
@@ -44,12 +51,13 @@ export const chartLogic = (
       config: chart.config,
       root: chart.root,
       implementations: chart.implementations,
-      getInitialSnapshot: (scope, input) => chart.getInitialSnapshot(scope, input),
+      getInitialSnapshot: (scope, input) => inStep(scope.self, () => chart.getInitialSnapshot(scope, input)),
       transition: (snapshot: AnyMachineSnapshot, event, scope) => {
         const isStreaming = fastPath && snapshot.status === 'active' && snapshot.hasTag('streaming')
         const read = isStreaming ? fastPath.read(snapshot, event) : undefined
-        if (!read) return chart.transition(snapshot, event, scope)
-        if ('instead' in read) return chart.transition(snapshot, read.instead, scope)
+        if (!read) return inStep(scope.self, () => chart.transition(snapshot, event, scope))
+        if ('instead' in read)
+          return inStep(scope.self, () => chart.transition(snapshot, read.instead, scope))
         emitAll(read, event, scope)
         return withContext(snapshot, read.context)
       },
@@ -58,12 +66,12 @@ export const chartLogic = (
         hasJsonContext
           ? { ...chart.getPersistedSnapshot(withContext(snapshot, {}), options), context: snapshot.context }
           : chart.getPersistedSnapshot(snapshot, options),
-      restoreSnapshot: (stored, scope) => chart.restoreSnapshot(stored, scope),
+      restoreSnapshot: (stored, scope) => inStep(scope.self, () => chart.restoreSnapshot(stored, scope)),
       provide: (parts) => {
         if (hasJsonContext) checkParts(chart, parts)
         const names = Object.keys({ ...parts.actions, ...parts.guards })
         const isReplaced = names.some((name) => fastPath?.replaces.includes(name))
-        return chartLogic(chart.provide(parts), isReplaced ? undefined : fastPath, hasJsonContext)
+        return chartLogic(chart.provide(parts), isReplaced ? undefined : fastPath, hasJsonContext, inStep)
       },
     },
     ['chartLogic'],

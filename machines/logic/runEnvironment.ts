@@ -1,4 +1,5 @@
 import type { AnyActorRef, InspectionEvent } from 'xstate'
+import type { ErrorData } from '../../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import type { ChatModel, ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
@@ -36,6 +37,8 @@ export type RunHost = {
    * do not count as steps.
    */
   writeAhead?(): void
+  /** The store that the run is written to: there, no other run has its id. */
+  store?: string
   /** Time between the last stored step of a restored run and its restart: it does not count as time of the run. */
   stoppedMs?: number
   /** Says whether the run is about to be stopped: calls that run may end, and no other one starts. */
@@ -45,11 +48,33 @@ export type RunHost = {
    * it.
    */
   newId?(run: string): string
+  /**
+   * The time as it was recorded: a run that is replayed begins to wait, and wakes up, when it did before. Default: that of its
+   * clock.
+   */
+  now?(): number
+  /**
+   * Keeps the timer of a run, and returns what drops it: the host fires it, or wakes the run, when its moment has come. Undefined:
+   * it is one of the clock of the run.
+   */
+  timer?(at: number, run: AnyActorRef, fire: () => void): (() => void) | undefined
+  /** The host of a background agent of the run. A host that makes ids, and has no such host, cannot have background agents. */
+  ofTask?(): RunHost
   /** Makes one request to a model: `ask` sends it. Its name says which run asks, and for which step. Returns what closes it, as the model does. */
   turn?(name: string, ask: (sink: ModelSink) => unknown, sink: ModelSink): unknown
   /** Makes one attempt at a call of a tool, by its idempotency key: `execute` runs it. */
   call?(key: string, execute: () => Promise<ToolResultPart>, tool: Tool | undefined): Promise<ToolResultPart>
+  /** The result of a call that was cut off, by its idempotency key, where the host has it: the call is then not in doubt. */
+  resultOf?(key: string): ToolResultPart | undefined
+  /** Makes a check of a policy that holds the run: `run` makes it. Its name says which one. */
+  check?(name: string, run: () => Promise<CheckOutcome>): Promise<CheckOutcome>
 }
+
+/** The end of a check of a policy, as it is recorded. `stopped`: the policy has left the state that invoked it. */
+export type CheckOutcome =
+  | { status: 'done'; output?: unknown }
+  | { status: 'error'; error: ErrorData }
+  | { status: 'stopped' }
 
 /** The parts of an agent that count for its runs wherever they run: below a machine of yours, too. */
 export type RunSurroundings = {
@@ -149,7 +174,7 @@ export const agentClockOf = (actor: AnyActorRef | undefined): Clock | undefined 
   actor && (environmentOf(actor)?.clock ?? agentClockOf(actor._parent))
 
 /** The inspectors of the run of an actor that no run above it has. */
-export const inspectorsOf = (actor: AnyActorRef): readonly RunInspector[] => {
+const inspectorsOf = (actor: AnyActorRef): readonly RunInspector[] => {
   const own = environmentOf(actor)?.inspect ?? []
   return own.filter((each) => !isInspected(actor._parent, each))
 }
@@ -230,7 +255,7 @@ const chain = (tracers: readonly RunTracer[], place: number): RunTracer => ({
 export const tracerOf = ({ system }: AnyActorRef): RunTracer => chain(tracersOf().get(system) ?? [], 0)
 
 /** A request for vectors. */
-export type TracedEmbeddings = { provider: string; model: string; texts: number }
+type TracedEmbeddings = { provider: string; model: string; texts: number }
 
 /** Traces a request for vectors, which no actor makes: `embed` sends it. */
 export type TraceEmbeddings = <T extends { usage?: Usage | undefined }>(

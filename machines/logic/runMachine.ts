@@ -1,11 +1,11 @@
 import type { AnyStateMachine } from 'xstate'
 import { type StoredCheck, withStoredCheck } from '../stored/version.ts'
-import { chartLogic, type FastPath } from './chartLogic.ts'
+import { chartLogic, type FastPath, type StepAround } from './chartLogic.ts'
 import { type StepReport, supervise } from './supervise.ts'
 import { type AnyRunMachine, isChart } from './wrapLogic.ts'
 
 /** The parts that our own charts have and a user's chart need not have. */
-export type RunMachineOptions = {
+type RunMachineOptions = {
   fastPath?: FastPath
   stored?: StoredCheck
   /** The context is plain JSON. Default: false. */
@@ -14,6 +14,8 @@ export type RunMachineOptions = {
   reportsToParent?: boolean
   /** Reports to a user's machine above the run. Default: none. */
   report?: StepReport
+  /** Is around each step of the chart: agents that share it have their own configuration there. Default: nothing is. */
+  inStep?: StepAround
   /** Wraps the chart itself: a policy answers the questions of its run. Default: nothing does. */
   around?: (chart: AnyRunMachine) => AnyRunMachine
 }
@@ -27,11 +29,12 @@ export const runMachine = (
     hasJsonContext = false,
     reportsToParent = false,
     report,
+    inStep,
     around,
   }: RunMachineOptions = {},
 ): AnyRunMachine => {
   // XState interprets the chart; the reads of a running answer, of which there are thousands, take the fast path.
-  const interpreted = chartLogic(chart, fastPath, hasJsonContext)
+  const interpreted = chartLogic(chart, fastPath, hasJsonContext, inStep)
   const logic = around ? around(interpreted) : interpreted
   // A snapshot that cannot be continued is refused, and one of an older release migrated, before the chart sees it.
   const checked = stored ? withStoredCheck(logic, stored) : logic

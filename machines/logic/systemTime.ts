@@ -1,6 +1,6 @@
 import type { AnyActorRef } from 'xstate'
 import { type Clock, longestTimeoutMs } from '../../src/model/clock.ts'
-import { agentClockOf } from './runEnvironment.ts'
+import { agentClockOf, hostOf } from './runEnvironment.ts'
 
 type SystemClock = AnyActorRef['system']['_clock']
 
@@ -17,6 +17,9 @@ const nowBy = (clock: SystemClock | Clock | undefined): number => {
 
 /** The time of the run that an actor belongs to. */
 export const timeOf = (actor: AnyActorRef): number => nowBy(agentClockOf(actor) ?? actor.system?._clock)
+
+/** The time of a run as its host has recorded it; without a host that records, the time of the run. */
+export const recordedTime = (actor: AnyActorRef): number => hostOf(actor).now?.() ?? timeOf(actor)
 
 /** The clock of the run that an actor belongs to: its agent's, or else that of the actor system. */
 export const clockOf = (actor: AnyActorRef): Clock => {

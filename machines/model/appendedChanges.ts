@@ -1,6 +1,7 @@
 import { type ChatMessage, systemMessage, textOf } from '../../src/messages/messages.ts'
 import type { ModelRequest, ToolSpec } from '../../src/model/chatModel.ts'
 import { changeMessage, toolChangeOf } from '../../src/model/promptChange.ts'
+import { neverChanges } from '../../src/model/unchanging.ts'
 import * as is from '../stored/shape.ts'
 import { digest } from '../tools/question.ts'
 
@@ -15,12 +16,20 @@ type KnownTool = { name: string; hash: string }
 type Change = { at: number; system?: string; added: KnownTool[]; removed: string[] }
 
 /** The beginning of the first request, and the changes since. Plain JSON. */
-export type Opening = { system: string; tools: KnownTool[]; changes: Change[] }
+export type Opening = {
+  /** The hash of the system prompt. */
+  system: string
+  /** The prompt itself, where it came with a step or a send: no later request could find it again. */
+  text?: string
+  tools: KnownTool[]
+  changes: Change[]
+}
 
 const knownTool = is.fields<KnownTool>({ name: is.text, hash: is.text })
 
 export const openingShape = is.fields<Opening>({
   system: is.text,
+  text: is.optional(is.text),
   tools: is.listOf(knownTool),
   changes: is.listOf(
     is.fields<Change>({
@@ -32,23 +41,26 @@ export const openingShape = is.fields<Opening>({
   ),
 })
 
-/** The prompts and tools that a run has at hand, also those that this request does not have. */
-export type AtHand = { system: string; tools: readonly ToolSpec[] }
+/** The prompts of the agent and of the run, and the tools that it has at hand, also those that this request does not have. */
+export type AtHand = { ofAgent: string; ofRun: string; tools: readonly ToolSpec[] }
 
 /**
  * The request with the beginning of the conversation's first one, and what to keep of it. The request as it is, if that
- * beginning is not at hand any more: a tool is gone or has another description, or the prompt came with another send.
+ * beginning is not at hand any more: a tool is gone or has another description, or the prompt was that of another agent.
  */
 export const appendOnly = (
   request: ModelRequest,
-  { system: base, tools: all }: AtHand,
+  { ofAgent, ofRun, tools: all }: AtHand,
   before: Opening | undefined,
 ): { request: ModelRequest; opening: Opening } => {
   const system = systemIn(request.messages)
   const offered = request.tools ?? []
   const said = request.messages.filter(({ role }) => role !== 'system')
-  const fresh = { request, opening: { system: digest(system), tools: offered.map(knownAs), changes: [] } }
-  const first = [base, system].find((text) => digest(text) === before?.system)
+  const opening = { system: digest(system), ...(system !== ofAgent && { text: system }) }
+  const fresh = { request, opening: { ...opening, tools: offered.map(knownAs), changes: [] } }
+  const first = [ofRun, ofAgent, system, before?.text].find(
+    (text) => text !== undefined && digest(text) === before?.system,
+  )
   if (!before || first === undefined) return fresh
   const find = finder([...offered, ...all])
   const current = currentIn(before)
@@ -68,8 +80,10 @@ export const appendOnly = (
   const isInPlace =
     changes.every(({ at }, index) => at > (changes[index - 1]?.at ?? 0)) &&
     (!isChange || said.at(-1)?.role === 'user')
+  const written = changes.reduce((length, { system: prompt = '' }) => length + prompt.length, 0)
+  const isTooLong = isChange && written > mostWritten
   // A tool that only a search finds is not shown by a message.
-  if (!isAtHand || !isInPlace || messages.flat().some((spec) => spec?.deferred)) return fresh
+  if (!isAtHand || !isInPlace || isTooLong || messages.flat().some((spec) => spec?.deferred)) return fresh
   return {
     request: {
       ...request,
@@ -89,6 +103,9 @@ export const appendOnly = (
   }
 }
 
+/** The characters of all prompts that came later: a long one that changes with each send would fill the window. */
+const mostWritten = 100_000
+
 const nothing: ChatMessage = { role: 'system', parts: [] }
 
 const present = (specs: readonly (ToolSpec | undefined)[]): ToolSpec[] =>
@@ -100,9 +117,12 @@ const knownAs = (spec: ToolSpec): KnownTool => ({ name: spec.name, hash: digestO
 const digests = new WeakMap<ChatMessage | ToolSpec, string>()
 
 export const digestOf = (each: ChatMessage | ToolSpec): string => {
-  const known = digests.get(each) ?? digest(JSON.stringify(each))
-  digests.set(each, known)
-  return known
+  const known = digests.get(each)
+  if (known !== undefined) return known
+  const made = digest(JSON.stringify(each))
+  digests.set(each, made)
+  neverChanges(each)
+  return made
 }
 
 /** The system prompt at the beginning of a request: its system messages, from anywhere. */

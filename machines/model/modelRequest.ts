@@ -11,7 +11,7 @@ import { hostOf, tracerOf } from '../logic/runEnvironment.ts'
 // A request to a model, as the actor of an answer and the actor of a summary both make it.
 
 /** A request, and its name for the host of the run. */
-export type NamedRequest = { model: ChatModel; request: ModelRequest; name: string }
+type NamedRequest = { model: ChatModel; request: ModelRequest; name: string }
 
 /** Sends a request for an actor of a run, through the tracer and the host of the run. Returns a function that closes it. */
 export const askModel = (

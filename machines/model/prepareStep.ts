@@ -2,9 +2,11 @@ import type { AnyActorRef } from 'xstate'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage } from '../../src/messages/messages.ts'
+import { unknownOption } from '../../src/messages/optionRules.ts'
 import type { Usage } from '../../src/messages/result.ts'
-import type { ChatModel, GenerationSettings, ToolChoice } from '../../src/model/chatModel.ts'
+import type { ChatModel, GenerationSettings, ModelRequest, ToolChoice } from '../../src/model/chatModel.ts'
 import type { AnyTool } from '../../src/tools/tool.ts'
+import { settingRules } from '../agent/configRules.ts'
 import { policyActor } from '../policy/policyConfig.ts'
 import { metaIn } from '../policy/policyLogic.ts'
 import type { ResolvedPolicy } from '../policy/questions.ts'
@@ -56,20 +58,35 @@ export const preparedStep = (
   return prepared
 }
 
-/** The changes that the states of the policy ask for; undefined if they ask for none. */
+/** The changes that the states of the agent's own policy ask for; undefined if they ask for none. */
 export const stepOfPolicy = (
   policy: ResolvedPolicy | undefined,
   run: AnyActorRef | undefined,
   tools: ReadonlyMap<string, unknown>,
 ): PreparedStep | undefined => {
-  const actor = policy && run && policyActor(run)
-  if (!actor) return undefined
-  const { reason: _, model: named, ...meta } = metaIn(policy.machine, actor.getSnapshot())
+  const { machine } = policy ?? {}
+  const actor = machine && run && policyActor(run)
+  if (!policy || !actor) return undefined
+  const { reason: _, model: named, ...meta } = metaIn(machine, actor.getSnapshot())
   const model = typeof named === 'string' ? policy.models.get(named) : named
   if (named !== undefined && !model)
     throw new ConfigurationError(`The policy names the model "${String(named)}": add it to policy.models.`)
   const step: PreparedStep = { ...meta, ...(model && { model }) }
   return Object.keys(step).length === 0 ? undefined : checked(step, new Set(tools.keys()), 'the policy')
+}
+
+/** Refuses tools that the provider runs: a policy cannot be asked about them, so that it must name or allow them before. */
+export const refuseServerTools = (
+  policy: ResolvedPolicy | undefined,
+  { serverTools = [] }: Pick<ModelRequest, 'serverTools'>,
+  ofPolicy: PreparedStep | undefined,
+): void => {
+  if (!policy || policy.others === 'allow') return
+  const named = ofPolicy?.settings?.serverTools ?? []
+  if (serverTools.every((each) => named.includes(each))) return
+  throw new ConfigurationError(
+    "The provider runs its server tools itself, so the policy cannot be asked about them: name them in the meta.settings of the states that allow them, or give the policy others: 'allow'.",
+  )
 }
 
 /** The changes of a step, of which none may offer more tools than the policy does. */
@@ -85,12 +102,22 @@ export const mustBePrepared = (given: unknown): void => {
   if (!isJsonObject(given)) throw new ConfigurationError('prepareStep must return an object, or nothing.')
 }
 
+const preparedNames: Record<keyof PreparedStep, true> = {
+  model: true,
+  tools: true,
+  toolChoice: true,
+  system: true,
+  settings: true,
+}
+
 const checked = (
   given: PreparedStep,
   tools: ReadonlySet<string> | undefined,
   by = 'prepareStep',
 ): PreparedStep => {
   mustBePrepared(given)
+  const stranger = unknownOption(`What ${by} returns`, given, preparedNames)
+  if (stranger !== undefined) throw new ConfigurationError(stranger)
   const { model, system, settings }: { model?: unknown; system?: unknown; settings?: unknown } = given
   if (model !== undefined && !(isJsonObject(model) && typeof model.stream === 'function'))
     throw new ConfigurationError(`The model that ${by} returns must be a model string or a chat model.`)
@@ -98,6 +125,8 @@ const checked = (
     throw new ConfigurationError(`The system prompt that ${by} returns must be a string.`)
   if (settings !== undefined && !isJsonObject(settings))
     throw new ConfigurationError(`The settings that ${by} returns must be an object.`)
+  const unset = settings && unknownOption(`The settings that ${by} returns`, settings, settingRules)
+  if (unset !== undefined) throw new ConfigurationError(unset)
   const unknown = offeredNames(given)?.find((name) => tools && !tools.has(name))
   if (unknown === undefined) return given
   throw new ConfigurationError(

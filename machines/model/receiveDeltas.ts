@@ -11,7 +11,7 @@ import type { FastPath } from '../logic/chartLogic.ts'
 type DeltasEvent = Extract<ChildEvent, { type: 'model.deltas' }>
 
 /**
- * Takes in the deltas of one network read: the next state, and what listeners get. The chart's action and the fast
+ * Takes in the deltas of one network read, and returns the next state and what listeners get. The chart's action and the fast
  * path both use this function. It costs the same at the first chunk and at the millionth. What is held is shown once the
  * policy has accepted the answer.
  */
@@ -44,7 +44,7 @@ export const receiveDeltas = (
         const seen = [...totals.metadata, ...shown].map(({ value }) => value)
         const unseen = unseenMetadata(seen, delta.metadata)
         if (Object.keys(unseen).length === 0) break
-        show('', copyOf(unseen))
+        if (!isHeld) show('', copyOf(unseen))
         shown = addMetadata(shown, unseen)
         break
       }
@@ -55,6 +55,7 @@ export const receiveDeltas = (
         break
       }
       case 'toolDelta': {
+        if (isHeld) break
         const { type: _, ...piece } = delta
         toolCallPieces += 1
         emitted.push({ type: 'tool.delta', ...piece })

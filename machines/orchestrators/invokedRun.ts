@@ -96,6 +96,9 @@ const runCommands = deepFreeze({
   'tool.answer': { actions: 'forward' },
   steer: { actions: 'forward' },
   compact: { actions: 'forward' },
+  wake: { actions: 'forward' },
+  message: { actions: 'forward' },
+  'task.command': { actions: 'forward' },
 })
 
 /** The states of a whole that waits for people while its run does. */

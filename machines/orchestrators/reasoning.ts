@@ -1,3 +1,4 @@
+import { checkOptions, fields, text } from '../../src/messages/optionRules.ts'
 import type { AgentInput } from '../agent/events.ts'
 import type { Orchestrator, OrchestratorParts } from './orchestrator.ts'
 import { createPhasedMachine, type PhasedMachine, type PhasedOptions } from './phasedMachine.ts'
@@ -23,7 +24,7 @@ const defaultPrompts: Record<ReasoningPhase, string> = {
   evidence:
     'Now gather the evidence for and against each hypothesis. Use the tools where they help; say what you could not find out.',
   synthesis:
-    'Now answer the question, as the evidence has it. This is the final answer: it must be understood without the steps before.',
+    'Now answer the question on the basis of the evidence. This is the final answer: it must make sense to a reader who has not seen the earlier steps.',
 }
 
 /**
@@ -35,10 +36,15 @@ const defaultPrompts: Record<ReasoningPhase, string> = {
  */
 export const reasoningOrchestrator = (
   options: ReasoningOptions = {},
-): Orchestrator<PhasedMachine<ReasoningState>> => ({
-  providerHint: 'reasoning',
-  create: (parts) => createPhasedMachine(reasoningPhases(parts, options)),
-})
+): Orchestrator<PhasedMachine<ReasoningState>> => {
+  checkOptions<ReasoningOptions>('The options of reasoningOrchestrator', options, {
+    prompts: fields({ analysis: text, hypothesis: text, evidence: text, synthesis: text }),
+  })
+  return {
+    providerHint: 'reasoning',
+    create: (parts) => createPhasedMachine(reasoningPhases(parts, options)),
+  }
+}
 
 /** The four phases, each its own run in the same conversation. */
 export const reasoningPhases = (

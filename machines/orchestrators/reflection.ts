@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
+import { callable, checkOptions, fields, type Rules, text } from '../../src/messages/optionRules.ts'
 import type { AgentInput, AgentOutput } from '../agent/events.ts'
 import type { Orchestrator, OrchestratorParts } from './orchestrator.ts'
 import { createPhasedMachine, type PhasedMachine, type PhasedOptions } from './phasedMachine.ts'
@@ -24,12 +25,19 @@ export type ReflectionOptions = {
 
 const defaultPrompts = {
   critique:
-    'Judge your answer as a strict reader would: is it right, complete, clear, and what was asked for? If nothing has to be changed, begin with the word APPROVED. Otherwise list what has to be changed, and do not write the new answer yet.',
+    'Judge your answer as a strict reader would: is it right, complete, clear, and what was asked for? If nothing needs to change, begin with the word APPROVED. Otherwise list what needs to change, and do not write the new answer yet.',
   revision:
     'Now write the answer again, with these changes made. Give the whole answer and nothing else: no remark about the changes.',
 }
 
 const isApproved = (critique: string): boolean => critique.trimStart().startsWith('APPROVED')
+
+const rules: Rules<ReflectionOptions> = {
+  // Checked below, with an error that says more.
+  maxRounds: () => undefined,
+  isContent: callable,
+  prompts: fields({ critique: text, revision: text }),
+}
 
 /**
  * Writes a draft, judges it, and revises it until the judgement is good, at most `maxRounds` times. The output is the
@@ -41,6 +49,7 @@ const isApproved = (critique: string): boolean => critique.trimStart().startsWit
 export const reflectionOrchestrator = (
   options: ReflectionOptions = {},
 ): Orchestrator<PhasedMachine<ReflectionState, { round: number }>> => {
+  checkOptions('The options of reflectionOrchestrator', options, rules)
   const { maxRounds = 2 } = options
   if (!Number.isInteger(maxRounds) || maxRounds < 1) {
     throw new ConfigurationError(`maxRounds must be a whole number of at least 1, not ${maxRounds}.`)

@@ -8,7 +8,7 @@ import {
   toolResultsOf,
 } from '../../src/messages/messages.ts'
 import { addMetadata } from '../../src/messages/metadata.ts'
-import { defaultToolTimeoutMs, type Tool, toolsByName } from '../../src/tools/tool.ts'
+import { defaultToolTimeoutMs, type Tool, toolsByName, withoutSources } from '../../src/tools/tool.ts'
 import { type ReadAnswer, readAnswer, type WireSchema } from '../../src/tools/typedAnswer.ts'
 import type { AgentMachineConfig } from '../agent/agentConfig.ts'
 import { chunkOf, restartChunk } from '../agent/announcements.ts'
@@ -18,7 +18,7 @@ import type { Orchestrator, OrchestratorParts } from './orchestrator.ts'
 import { createPhasedMachine, type PhaseChange, type PhasedOptions, type RunPhase } from './phasedMachine.ts'
 import { historyOf, type PhasedRun } from './phasedRun.ts'
 
-export const returnResultName = 'return_result'
+const returnResultName = 'return_result'
 
 /**
  * The way in which a model is made to answer in a shape.
@@ -58,7 +58,7 @@ type TypedState = PhasedRun & TypedData
  */
 export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): PhasedOptions<TypedData> => {
   const { tools = [] } = config
-  if (toolsByName(tools).has(returnResultName)) {
+  if (toolsByName(withoutSources(tools)).has(returnResultName)) {
     throw new ConfigurationError(
       `A tool cannot be named "${returnResultName}" where typed output is asked for: rename it.`,
     )
@@ -174,7 +174,7 @@ export const validatedAnswer = (self: AnyActorRef, json: string): { value: unkno
  */
 const returnResult: Tool = {
   name: returnResultName,
-  description: 'Gives the final answer. Call it once, when everything needed is known.',
+  description: 'Gives the final answer. Call it once, when you know everything that you need.',
   // What it takes is what the run is asked for.
   inputSchema: null,
   validate: (value) => ({ ok: true, value }),

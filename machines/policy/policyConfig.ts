@@ -7,7 +7,7 @@ import { type AnyToolEntry, isToolSource } from '../../src/tools/tool.ts'
 import { recordOf } from '../stored/shape.ts'
 import type { PolicyOptions } from './policyEvents.ts'
 import { policyFlaw, settledForms } from './policyLogic.ts'
-import type { ResolvedPolicy } from './questions.ts'
+import { isReserved, type ResolvedPolicy } from './questions.ts'
 
 const defaultHoldMs = 300_000
 
@@ -39,10 +39,11 @@ const isOptions = (value: unknown): value is { machine: unknown } =>
 export const policyOptions = <Model>(policy: AnyStateMachine | PolicyOptions<Model>): PolicyOptions<Model> =>
   'machine' in policy ? policy : { machine: policy }
 
+const nodesOf = (node: AnyStateNode): AnyStateNode[] => [node, ...Object.values(node.states).flatMap(nodesOf)]
+
 /** The names of models in the `meta` of the states of a machine. */
 export const modelsNamedIn = ({ root }: AnyStateMachine): string[] => {
-  const below = (node: AnyStateNode): AnyStateNode[] => [node, ...Object.values(node.states).flatMap(below)]
-  const models = below(root).map(({ meta }): unknown => Object(meta).model)
+  const models = nodesOf(root).map(({ meta }): unknown => Object(meta).model)
   return [...new Set(models.filter((model) => typeof model === 'string'))]
 }
 
@@ -53,7 +54,9 @@ export const resolvePolicy = (
 ): ResolvedPolicy => {
   const { machine, others, holdMs = defaultHoldMs, chunks, models = {} } = policyOptions(policy)
   const mentions = mentionedIn(machine)
-  if (others === undefined) refuseUnmentioned(mentions, tools)
+  refuseDelays(machine)
+  refuseReserved(tools)
+  if (others === undefined) refuseUnmentioned(mentions, withInherited(tools))
   return {
     machine,
     others: others ?? 'refuse',
@@ -62,6 +65,46 @@ export const resolvePolicy = (
     models: new Map<string, ChatModel>(Object.entries(models)),
     mentions,
   }
+}
+
+/**
+ * Refuses `after` outside of a hold: XState forgets it when a policy is stored, so that a right which was to expire would
+ * last. A hold that has lost it ends the run after `holdMs`.
+ */
+const refuseDelays = ({ root }: AnyStateMachine): void => {
+  const isInHold = ({ tags, parent }: AnyStateNode): boolean =>
+    tags.includes('hold') || (parent !== undefined && isInHold(parent))
+  const delayed = nodesOf(root).find((node) => node.after.length > 0 && !isInHold(node))
+  if (!delayed) return
+  throw new ConfigurationError(
+    `The ${delayed.parent ? `state ${delayed.path.join('.')}` : 'root'} of the policy has "after", which is forgotten when a run or a chat is stored: keep the moment in the context, and compare it in a guard.`,
+  )
+}
+
+/** Refuses tools whose events are those of the run itself: a refused call of "answer" would be a refused answer. */
+export const refuseReserved = (tools: readonly AnyToolEntry[]): void => {
+  const tool = tools.find((entry) => !isToolSource(entry) && isReserved(entry.name))
+  if (!tool || isToolSource(tool)) return
+  throw new ConfigurationError(
+    `A tool of an agent with a policy cannot be named "${tool.name}": the policy would take its events for those of the run. Give it another name.`,
+  )
+}
+
+/** The tools of an agent, and those of its sub-agents that inherit its policy. */
+const withInherited = (tools: readonly AnyToolEntry[]): readonly AnyToolEntry[] => {
+  const found = new Set(tools)
+  for (const each of found)
+    if ('inherits' in each) for (const inner of each.inherits?.() ?? []) found.add(inner)
+  return [...found]
+}
+
+/** Refuses sub-agents that inherit a policy if there is none: nothing would judge their calls. */
+export const refuseInheriting = (tools: readonly AnyToolEntry[]): void => {
+  const tool = tools.find((entry) => 'inherits' in entry && entry.inherits !== undefined)
+  if (!tool || isToolSource(tool)) return
+  throw new ConfigurationError(
+    `The agent behind "${tool.name}" has policy: 'inherit', and the agent that calls it has no policy: give it one.`,
+  )
 }
 
 /** Refuses tools that no state mentions: each of them would be refused at every call. */
@@ -77,7 +120,7 @@ const refuseUnmentioned = (mentions: (type: string) => boolean, tools: readonly 
 }
 
 /** Says whether a machine mentions an event. Its descriptors may end in a wildcard, as in XState. */
-export const mentionedIn = (machine: AnyStateMachine): ((type: string) => boolean) => {
+const mentionedIn = (machine: AnyStateMachine): ((type: string) => boolean) => {
   const events: readonly string[] = machine.events
   const known = new Map<string, boolean>()
   return (type) => {
@@ -98,7 +141,10 @@ const isMatch = (descriptor: string, type: string): boolean => {
 export const policyOf = (run: AnyActorRef): { policy?: JsonObject } => {
   const policy = policyActor(run)
   if (!policy) return {}
-  const isActive = policy.getSnapshot().status === 'active'
+  const snapshot = policy.getSnapshot()
+  const isActive = snapshot.status === 'active'
+  // One that is inherited stays with the run that called.
+  if (isActive && !('judging' in snapshot)) return {}
   // One that broke is continued from its last answer: what it has seen, it has seen.
   const form = isActive ? () => policy.getPersistedSnapshot() : settledForms.get(policy)
   if (!form) return {}
@@ -132,6 +178,13 @@ export const storedPolicyFlaw = (
 ): string | undefined => {
   if (status !== 'active') return undefined
   const child = isJsonObject(children) ? children.policy : undefined
-  if (policy) return policyFlaw(policy.machine, isJsonObject(child) ? child.snapshot : undefined)
+  if (policy) return flawIn(policy, isJsonObject(child) ? child.snapshot : undefined)
   return child === undefined ? undefined : 'it has a policy, and its agent has none'
+}
+
+const flawIn = ({ machine }: ResolvedPolicy, stored: unknown): string | undefined => {
+  if (machine || !isJsonObject(stored)) return policyFlaw(machine, stored)
+  return stored.status === 'active' && !('value' in stored)
+    ? undefined
+    : 'its policy is not that of the run that called it'
 }

@@ -61,9 +61,15 @@ export type PolicyInput<Deps = unknown> = { id: string; context: Deps }
 export type PolicyEvents<Tools extends readonly object[]> =
   /** The user's message, before any request is sent. */
   | { type: 'prompt'; text: string }
-  /** The answer of the model, which ends the run if it is accepted. A typed answer is JSON. */
+  /**
+   * The answer of the model, which ends the run if it is accepted, after what it wrote beside its calls: all of it becomes
+   * the output. A typed answer is JSON.
+   */
   | { type: 'answer'; text: string }
   | { type: 'answer.refused'; text: string }
+  /** A message that the user adds while the run is under way: asked at the next gate. */
+  | { type: 'steer'; text: string }
+  | { type: 'steer.refused'; text: string }
   | EventsOf<Tools[number]>
 
 type EventsOf<Tool> = Tool extends {
@@ -81,6 +87,8 @@ type CallEvents<Name extends string, Args, Result> =
   /** The policy refused the call, or withheld its result. */
   | { type: `${Name}.refused`; callId: string; args: Args }
   | { type: `${Name}.rejected`; callId: string; args: Args; reason: string }
+  /** The tool is a background agent, and has begun: its end comes later, as `done` or `failed`. */
+  | { type: `${Name}.started`; callId: string; args: Args }
   /** The tool has succeeded. `text`: as the model would see it. */
   | { type: `${Name}.done`; callId: string; args: Args; result: ResultOf<Result>; text: string }
   /** The tool has failed. `inDoubt`: its process ended, so that it may have taken effect. */

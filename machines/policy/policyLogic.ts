@@ -14,50 +14,23 @@ import type { ChildEvent } from '../agent/events.ts'
 import { valuesOf } from '../logic/runEnvironment.ts'
 import { runMachineOf } from '../logic/runMachine.ts'
 import { type AnyRunMachine, wrapLogic } from '../logic/wrapLogic.ts'
+import {
+  answered,
+  asked,
+  type Judging,
+  judgingIn,
+  next,
+  nothingAsked,
+  type OpenQuestion,
+  type PolicyItem,
+  type PolicyQuestion,
+  storedJudging,
+  unanswered,
+  type Verdict,
+} from './openQuestions.ts'
 import type { PolicyMeta } from './policyEvents.ts'
-
-/**
- * An item of a question. `ask`: the policy must take the event. `show`: it may ignore the event, and the item is
- * withheld only in a state that refuses. `look`: only the state counts. `report`: nothing is decided.
- */
-export type PolicyItem = {
-  key: string
-  mode: 'ask' | 'show' | 'look' | 'report'
-  event?: AnyEventObject
-  /** The verdict on a call that no state of the machine mentions, if it is more than that of the state. */
-  others?: 'refuse' | 'ask' | 'allow'
-  /** The event for a policy that has refused the item, so that it can leave the state. */
-  refused?: AnyEventObject
-}
-
-/** A question of a run: asked again after a restore, it is continued and not repeated. */
-export type PolicyQuestion = { type: 'policy.ask'; id: string; items: readonly PolicyItem[] }
-
-/** The verdict on one item. `possible`: the calls that the state takes, if it did not take this one. */
-export type Verdict = {
-  verdict: 'pass' | 'ask' | 'refuse'
-  state: string
-  reason?: string
-  possible?: string[]
-}
-
-/** The verdicts on the items of a question, by their keys. */
-export type Verdicts = { [key: string]: Verdict }
-
-/** The progress of a question. The items are the run's own data, and not stored twice. */
-type OpenQuestion = {
-  id: string
-  at: number
-  /** The machine has taken the event of the current item. */
-  isTaken: boolean
-  /** The item whose event was taken: after a restore, the run may have other tools, and so other items. */
-  key?: string
-  verdicts: Verdicts
-  items?: readonly PolicyItem[]
-}
-
-/** The part of a policy's snapshot that is not its machine's. `isOver`: the machine is in a final state. */
-type Judging = { isOver: boolean; open: OpenQuestion | null }
+import { withRecordedChecks } from './recordedChecks.ts'
+import { strictMachine } from './strictMachine.ts'
 
 type PolicySnapshot = AnyMachineSnapshot & { judging: Judging }
 
@@ -73,35 +46,39 @@ export const policyLogic = (
   machine: AnyStateMachine,
 ): ActorLogic<Snapshot<undefined>, PolicyQuestion, PolicyActorInput> => {
   const restored = new WeakSet<AnyActorRef>()
+  const strict = strictMachine(withRecordedChecks(machine))
   const judging = (inner: AnyRunMachine): Partial<AnyRunMachine> => {
-    const step = (snapshot: PolicySnapshot, event: AnyEventObject, scope: AnyActorScope): PolicySnapshot =>
-      masked(inner.transition(snapshot, event, scope), snapshot.judging)
+    const step = (snapshot: PolicySnapshot, event: AnyEventObject, scope: AnyActorScope): PolicySnapshot => {
+      const next: AnyMachineSnapshot = strict.step(event, () => inner.transition(snapshot, event, scope))
+      return masked(next.context === snapshot.context ? next : withJson(next), snapshot.judging)
+    }
 
     const persisted = (snapshot: PolicySnapshot) => ({
       ...inner.getPersistedSnapshot(snapshot),
       judging: storedJudging(snapshot.judging),
     })
 
-    /** Continues the open question as far as the machine lets it. */
+    /** Continues the open question, and those that wait for it, as far as the machine lets them. */
     const proceed = (from: PolicySnapshot, scope: AnyActorScope): PolicySnapshot => {
       let snapshot = from
       for (;;) {
         const { open } = snapshot.judging
-        if (!open?.items || snapshot.status !== 'active') return snapshot
+        if (snapshot.status !== 'active') return snapshot
         const ended = snapshot.judging.isOver && snapshot.hasTag('refuse')
+        if (!open?.items || (!ended && snapshot.hasTag('hold'))) {
+          for (const { id, asker } of unanswered(snapshot.judging))
+            report(scope, { type: 'policy.holds', id }, asker)
+          return snapshot
+        }
         const item = open.items[open.at]
-        if (!ended && snapshot.hasTag('hold')) {
-          report(scope, { type: 'policy.holds', id: open.id })
-          return snapshot
-        }
         if (ended || !item) {
-          const { id, verdicts } = open
+          const { id, asker, verdicts } = open
           const end = ended ? { ended: verdictOf(machine, snapshot, 'refuse') } : {}
-          report(scope, { type: 'policy.verdict', id, verdicts, ...end })
-          settledForms.set(scope.self, () => persisted(snapshot))
-          return snapshot
-        }
-        snapshot = judge(snapshot, open, item, scope)
+          report(scope, { type: 'policy.verdict', id, verdicts, ...end }, asker)
+          snapshot = withJudging(snapshot, answered(snapshot.judging))
+          const settled = snapshot
+          settledForms.set(scope.self, () => persisted(settled))
+        } else snapshot = judge(snapshot, open, item, scope)
       }
     }
 
@@ -115,13 +92,12 @@ export const policyLogic = (
       const { mode, event } = item
       const { isOver } = snapshot.judging
       if (event && !open.isTaken) {
-        const isPossible = !isOver && (mode !== 'ask' || snapshot.can(event))
-        if (isPossible)
-          return withOpen(step(snapshot, event, scope), { ...open, isTaken: true, key: item.key })
-        if (mode === 'ask') {
-          const possible = callsIn(machine, snapshot, isOver)
-          return settle(snapshot, open, item, { ...verdictOf(machine, snapshot, 'refuse'), possible }, scope)
+        const after = isOver ? snapshot : step(snapshot, event, scope)
+        if (mode === 'ask' && (isOver || !strict.hasTaken())) {
+          const possible = callsIn(machine, after, isOver)
+          return settle(after, open, item, { ...verdictOf(machine, after, 'refuse'), possible }, scope)
         }
+        if (!isOver) return withOpen(after, { ...open, isTaken: true, key: item.key })
       }
       if (mode === 'report') return withOpen(snapshot, next(open))
       const isRefused = snapshot.hasTag('refuse') || item.others === 'refuse'
@@ -147,21 +123,21 @@ export const policyLogic = (
       getInitialSnapshot: (scope, { id, policy }: PolicyActorInput) => {
         if (policy) settledForms.set(scope.self, () => policy)
         return policy
-          ? withOpen(restoredFrom(inner.restoreSnapshot(policy as never, scope), policy), null)
+          ? ofNextRun(restoredFrom(inner.restoreSnapshot(policy as never, scope), policy))
           : masked(
-              withJson(inner.getInitialSnapshot(scope, { id, context: valuesOf(scope.self).context })),
+              withJson(
+                strict.step(undefined, () =>
+                  inner.getInitialSnapshot(scope, { id, context: valuesOf(scope.self).context }),
+                ),
+              ),
               nothingAsked,
             )
       },
       transition: (snapshot: PolicySnapshot, event: AnyEventObject, scope) => {
         if (event.type === 'xstate.stop') return inner.transition(snapshot, event, scope)
         if (event.type === 'policy.ask') {
-          const { id, items } = event as PolicyQuestion
-          const { open } = snapshot.judging
-          return proceed(
-            withOpen(snapshot, open?.id === id ? continued(open, items) : begun(id, items)),
-            scope,
-          )
+          const judging = asked(snapshot.judging, event as PolicyQuestion)
+          return proceed(withJudging(snapshot, judging), scope)
         }
         return snapshot.judging.isOver ? snapshot : proceed(step(snapshot, event, scope), scope)
       },
@@ -182,31 +158,14 @@ export const policyLogic = (
   }
   const around = (chart: AnyRunMachine) => wrapLogic('policy', chart, judging)
   // Telemetry and stores would take a copy that can be provided with parts for the machine of a run.
-  const { provide: _, ...policy } = runMachineOf(machine, { around })
-  return policy
+  const { provide: _, ...policy } = runMachineOf(strict.machine, { around })
+  // People see the machine as it was written.
+  const { config, root, implementations } = machine
+  return { ...policy, config, root, implementations } as typeof policy
 }
 
 /** The last state in which each policy had answered, as data: one that breaks is continued from there. */
 export const settledForms = new WeakMap<AnyActorRef, () => unknown>()
-
-const nothingAsked: Judging = { isOver: false, open: null }
-
-const begun = (id: string, items: readonly PolicyItem[]): OpenQuestion => ({
-  id,
-  at: 0,
-  isTaken: false,
-  verdicts: {},
-  items,
-})
-
-/** An item that is not the one whose event was taken has not been asked about yet. */
-const continued = (open: OpenQuestion, items: readonly PolicyItem[]): OpenQuestion => ({
-  ...open,
-  items,
-  isTaken: open.isTaken && items[open.at]?.key === open.key,
-})
-
-const next = (open: OpenQuestion): OpenQuestion => ({ ...open, at: open.at + 1, isTaken: false })
 
 /** Refuses data that would be lost with the first process: a rule that looks at it would decide otherwise then. */
 const withJson = (snapshot: AnyMachineSnapshot): AnyMachineSnapshot => {
@@ -235,40 +194,46 @@ const masked = (snapshot: AnyMachineSnapshot, judging: Judging): PolicySnapshot 
   return copyOf(snapshot, { status, judging: { ...judging, isOver } })
 }
 
-const withOpen = (snapshot: PolicySnapshot, open: OpenQuestion | null): PolicySnapshot =>
-  copyOf(snapshot, { judging: { ...snapshot.judging, open } })
+const withJudging = (snapshot: PolicySnapshot, judging: Judging): PolicySnapshot =>
+  copyOf(snapshot, { judging })
+
+const withOpen = (snapshot: PolicySnapshot, open: OpenQuestion): PolicySnapshot =>
+  withJudging(snapshot, { ...snapshot.judging, open })
+
+/** The questions of the last run are not those of the next one. */
+const ofNextRun = (snapshot: PolicySnapshot): PolicySnapshot =>
+  withJudging(snapshot, { isOver: snapshot.judging.isOver, open: null })
 
 /** Returns the same snapshot with other fields, whether its methods are its own or its prototype's. */
 const copyOf = (snapshot: AnyMachineSnapshot, fields: object): PolicySnapshot =>
   Object.setPrototypeOf({ ...snapshot, ...fields }, Object.getPrototypeOf(snapshot))
 
-const storedJudging = ({ isOver, open }: Judging): Judging => {
-  if (!open) return { isOver, open }
-  const { items: _, ...progress } = open
-  return { isOver, open: progress }
-}
-
 const restoredFrom = (snapshot: AnyMachineSnapshot, stored: object): PolicySnapshot =>
   copyOf(snapshot, { judging: judgingIn(stored) ?? nothingAsked })
 
-/** The part of a stored policy that is not its machine's; undefined if it cannot be read. */
-const judgingIn = (stored: object): Judging | undefined => {
-  const { judging }: { judging?: unknown } = stored
-  if (!isJsonObject(judging) || typeof judging.isOver !== 'boolean') return undefined
-  const { isOver, open } = judging
-  if (open === null) return { isOver, open }
-  const isOpen =
-    isJsonObject(open) &&
-    typeof open.id === 'string' &&
-    Number.isInteger(open.at) &&
-    typeof open.isTaken === 'boolean' &&
-    isJsonObject(open.verdicts)
-  return isOpen ? (judging as Judging) : undefined
+/** The sub-agents that ask a policy, by their name in its questions. */
+const askers = new WeakMap<AnyActorRef, Map<string, (reply: ChildEvent) => void>>()
+
+/** Asks the policy of a run for a sub-agent. The answers are reported to it. */
+export const askFor = (
+  policy: AnyActorRef,
+  asker: string,
+  question: Omit<PolicyQuestion, 'type' | 'asker'>,
+  answer: (reply: ChildEvent) => void,
+): void => {
+  const known = askers.get(policy) ?? new Map<string, (reply: ChildEvent) => void>()
+  askers.set(policy, known)
+  known.set(asker, answer)
+  policy.send({ type: 'policy.ask', asker, ...question })
 }
 
-/** Reports to the run, once the step is stored. */
-const report = (scope: AnyActorScope, event: ChildEvent): void =>
-  scope.defer(() => scope.self._parent?.send(event))
+/** Reports to the run, or to the sub-agent that has asked, once the step is stored. */
+const report = (scope: AnyActorScope, event: ChildEvent, asker: string | undefined): void =>
+  scope.defer(() => {
+    const { self } = scope
+    if (asker === undefined) self._parent?.send(event)
+    else askers.get(self)?.get(asker)?.(event)
+  })
 
 const verdictOf = (
   machine: AnyStateMachine,
@@ -321,9 +286,10 @@ const activeNodes = (node: AnyStateNode, value: unknown): AnyStateNode[] => {
 }
 
 /** Says what is wrong with a stored policy: XState would start the run without it. */
-export const policyFlaw = (machine: AnyStateMachine, stored: unknown): string | undefined => {
+export const policyFlaw = (machine: AnyStateMachine | undefined, stored: unknown): string | undefined => {
   if (!isJsonObject(stored)) return 'it has no policy, and its agent has one'
   if (stored.status !== 'active') return 'its policy is not active'
+  if (!machine) return 'its policy is that of the run that called it'
   if (!judgingIn(stored)) return 'its policy has no record of what it was asked'
   const { value } = stored
   try {

@@ -1,20 +1,23 @@
-import type { AnyStateMachine } from 'xstate'
+import type { AnyEventObject, AnyStateMachine } from 'xstate'
 import { copyJson, isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { type ToolCallPart, type ToolResultPart, textOf } from '../../src/messages/messages.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import { isThenable } from '../../src/tools/isThenable.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { errorResult, misfit, unknownTool } from '../../src/tools/toolResult.ts'
-import type { StreamingState } from '../agent/streamingState.ts'
+import type { Steer, StreamingState } from '../agent/streamingState.ts'
+import { nextResult } from '../tasks/tasks.ts'
 import { currentCalls, lastMessage, ownOf, unknownEffect } from '../tools/round.ts'
-import type { PolicyItem, PolicyQuestion } from './policyLogic.ts'
+import type { PolicyItem, PolicyQuestion } from './openQuestions.ts'
+import { unjudgedText } from './unjudged.ts'
 
 /** The moments at which a run asks its policy. */
-export type Gate = 'Prompt' | 'Calls' | 'Results' | 'Answer'
+export type Gate = 'Prompt' | 'Calls' | 'Results' | 'Tasks' | 'Answer'
 
 /** The policy of an agent, with every default filled in. */
 export type ResolvedPolicy = {
-  machine: AnyStateMachine
+  /** Undefined for a sub-agent that inherits the policy of the run that called it. */
+  machine: AnyStateMachine | undefined
   others: 'refuse' | 'ask' | 'allow'
   holdMs: number
   holdsChunks: boolean
@@ -35,12 +38,44 @@ export const questionAt = (
 ): PolicyQuestion => ({
   type: 'policy.ask',
   id: questionId(gate, state),
-  items: itemsAt[gate](policy, state, tools),
+  items: [...gateItems(gate, policy, state, tools), ...steerItems(state)],
 })
 
+/** The items that a gate is there for. */
+export const gateItems = (
+  gate: Gate,
+  policy: ResolvedPolicy,
+  state: StreamingState,
+  tools: Tools,
+): readonly PolicyItem[] => itemsAt[gate](policy, state, tools)
+
+/** The messages of the user that have come since the last gate, in their order. Only a policy that mentions them has any. */
+const steerItems = (state: StreamingState): PolicyItem[] => {
+  const keys = steerKeys(state)
+  return (state.options.steering ?? []).map((each, index) => {
+    const text = steerText(each)
+    return {
+      key: keys[index] ?? '',
+      mode: 'ask',
+      event: { type: 'steer', text },
+      refused: { type: 'steer.refused', text },
+    }
+  })
+}
+
+const steerText = (each: Steer): string => (typeof each === 'string' ? each : each.idle)
+
+/** The keys of the messages of the user. No verdict on one counts for another, or for a call: providers choose the ids of those. */
+export const steerKeys = (state: StreamingState): string[] => {
+  const ids = [...currentCalls(state), ...(state.tasks ?? [])].map(({ id }) => id)
+  let prefix = 'steer'
+  while (ids.some((id) => id.startsWith(`${prefix} `))) prefix += '+'
+  return (state.options.steering ?? []).map((each, index) => `${prefix} ${index} ${steerText(each)}`)
+}
+
 /** The identity of a question: a verdict on another one does not count. */
-export const questionId = (gate: Gate, { step, round }: StreamingState): string =>
-  `${step}/${gate}/${round.id}`
+export const questionId = (gate: Gate, state: StreamingState): string =>
+  `${state.step}/${gate}/${gate === 'Tasks' ? nextResult(state)?.id : state.round.id}`
 
 const itemsAt: Record<
   Gate,
@@ -53,9 +88,11 @@ const itemsAt: Record<
       : [],
   Calls: (policy, state, tools) =>
     judgedCalls(policy, state, tools).flatMap((judged) => ('item' in judged ? judged.item : [])),
-  Results: (_, state, tools) => resultItems(state, tools),
+  Results: (policy, state, tools) => resultItems(policy, state, tools),
+  Tasks: (_, state) => taskItems(state),
   Answer: (policy, state) =>
-    isUnasked(state, 'answer') ? [] : [answerItem(policy, 'answer', lastText(state))],
+    // That of a sub-agent is a result for the policy that it inherits.
+    !policy.machine || isUnasked(state, 'answer') ? [] : [answerItem(policy, 'answer', answerText(state))],
 }
 
 const isUnasked = ({ options }: StreamingState, what: 'prompt' | 'answer'): boolean =>
@@ -66,14 +103,21 @@ const lastText = (state: StreamingState): string => {
   return message ? textOf(message) : ''
 }
 
+/** A typed answer is its JSON; any other is all that it adds to the output of the run. */
+const answerText = (state: StreamingState): string =>
+  state.options.outputSchema === null ? unjudgedText(state) : lastText(state)
+
 /** An answer that the policy does not mention still counts in a state that refuses. */
 const answerItem = ({ mentions }: ResolvedPolicy, key: string, text: string): PolicyItem =>
   mentions('answer')
     ? { key, mode: 'ask', event: { type: 'answer', text }, refused: { type: 'answer.refused', text } }
     : { key, mode: 'look' }
 
+/** Says whether a tool of this name could send the policy an event that is not about a call, such as `answer.refused`. */
+export const isReserved = (name: string): boolean => name === 'answer' || name === 'steer'
+
 /** A call that the policy is asked about, or its result without a question. */
-export type JudgedCall = { call: ToolCallPart } & (
+type JudgedCall = { call: ToolCallPart } & (
   | { item: PolicyItem; isAnswer: boolean }
   | { result: ToolResultPart }
 )
@@ -97,6 +141,8 @@ export const judgedCalls = (policy: ResolvedPolicy, state: StreamingState, tools
     }
     const about = { callId: call.id, args }
     const refused = { type: `${call.name}.refused`, ...about }
+    if (isReserved(call.name))
+      return { call, item: { key: call.id, mode: 'look', others: 'refuse' }, isAnswer: false }
     const item: PolicyItem = policy.mentions(`${call.name}.call`)
       ? { key: call.id, mode: 'ask', event: { type: `${call.name}.call`, ...about }, refused }
       : { key: call.id, mode: 'look', others: policy.others, refused }
@@ -104,8 +150,21 @@ export const judgedCalls = (policy: ResolvedPolicy, state: StreamingState, tools
   })
 }
 
+type GivenArguments = { args: unknown; problem?: string }
+
+/** The arguments of calls as they were read, which is the work of their schemas: they are asked for at three moments of a turn. */
+const read = new WeakMap<JsonObject, { tool: Tool; found: GivenArguments }>()
+
 /** The arguments that the tool would get. A check that takes time is left to the tool: the policy sees them as they are. */
-const argumentsFor = (tool: Tool, given: JsonObject): { args: unknown; problem?: string } => {
+const argumentsFor = (tool: Tool, given: JsonObject): GivenArguments => {
+  const known = read.get(given)
+  if (known?.tool === tool) return known.found
+  const found = readArguments(tool, given)
+  read.set(given, { tool, found })
+  return found
+}
+
+const readArguments = (tool: Tool, given: JsonObject): GivenArguments => {
   const validation = tool.validate(copyJson(given))
   if (isThenable(validation)) {
     Promise.resolve(validation).catch(() => {})
@@ -114,8 +173,8 @@ const argumentsFor = (tool: Tool, given: JsonObject): { args: unknown; problem?:
   return validation.ok ? { args: validation.value } : { args: given, problem: validation.problem }
 }
 
-/** The outcomes of the calls that the policy has let pass, in the order of the calls. */
-const resultItems = (state: StreamingState, tools: Tools): PolicyItem[] => {
+/** The outcomes of the calls that the policy has let pass, in the order of the calls. Of an event that no state mentions, nothing is made. */
+const resultItems = ({ mentions }: ResolvedPolicy, state: StreamingState, tools: Tools): PolicyItem[] => {
   const { round } = state
   const judged = new Set(round.judged ?? [])
   const results = new Map(round.results.flat().map((result) => [result.id, result]))
@@ -123,23 +182,43 @@ const resultItems = (state: StreamingState, tools: Tools): PolicyItem[] => {
     const result = results.get(call.id)
     if (!judged.has(call.id) || !result) return []
     const { id, name } = call
-    const about = { callId: id, args: currentArguments(state, call, tools) }
+    const about = (end: string, more: () => object = () => ({})): { event?: AnyEventObject } => {
+      const type = `${name}.${end}`
+      return mentions(type)
+        ? { event: { type, callId: id, args: currentArguments(state, call, tools), ...more() } }
+        : {}
+    }
     if (result.rejected) {
-      const event = { type: `${name}.rejected`, ...about, reason: errorIn(result) }
-      return [{ key: `${id} rejected`, mode: 'report', event }]
+      const rejected = about('rejected', () => ({ reason: errorIn(result) }))
+      return [{ key: `${id} rejected`, mode: 'report', ...rejected }]
     }
     const isApproved = round.origins !== undefined && ownOf(round.origins, id) !== undefined
-    const approved: PolicyItem = {
-      key: `${id} approved`,
-      mode: 'report',
-      event: { type: `${name}.approved`, ...about },
-    }
-    const refused = { type: `${name}.refused`, ...about }
-    const event = result.isError
-      ? { type: `${name}.failed`, ...about, ...failureOf(call, result) }
-      : { type: `${name}.done`, ...about, result: valueIn(result), text: result.result }
-    return [...(isApproved ? [approved] : []), { key: id, mode: 'show', event, refused }]
+    const approved: PolicyItem = { key: `${id} approved`, mode: 'report', ...about('approved') }
+    const isStart = state.tasks?.some((task) => task.id === id)
+    const outcome = isStart
+      ? about('started')
+      : result.isError
+        ? about('failed', () => failureOf(call, result))
+        : about('done', () => ({ result: valueIn(result), text: result.result }))
+    const { event: refused } = about('refused')
+    return [
+      ...(isApproved ? [approved] : []),
+      { key: id, mode: 'show', ...outcome, ...(refused && { refused }) },
+    ]
   })
+}
+
+/** The outcome of a task, in the words of any other call. One result is judged at a time: others may come meanwhile. */
+const taskItems = (state: StreamingState): PolicyItem[] => {
+  const task = nextResult(state)
+  if (!task) return []
+  const { id, tool, status, prompt, result = '' } = task
+  const about = { callId: id, args: { prompt } }
+  const event =
+    status === 'complete'
+      ? { type: `${tool}.done`, ...about, result: valueIn({ result }), text: result }
+      : { type: `${tool}.failed`, ...about, error: result }
+  return [{ key: id, mode: 'show', event, refused: { type: `${tool}.refused`, ...about } }]
 }
 
 /** The arguments that a call ran with: a person may have changed them, and its tool may be gone. */
@@ -160,7 +239,7 @@ const errorIn = ({ result }: ToolResultPart): string => {
 }
 
 /** The value of a result. One that was cut is null: a guard that looks into it throws, and the run fails. */
-const valueIn = ({ result }: ToolResultPart): unknown => {
+const valueIn = ({ result }: Pick<ToolResultPart, 'result'>): unknown => {
   if (!/^\s*[{[]/.test(result)) return result
   const value = parsed(result)
   if (value !== undefined) return value

@@ -5,23 +5,28 @@ import type { Tool } from '../../src/tools/tool.ts'
 import { errorResult } from '../../src/tools/toolResult.ts'
 import type { AgentEmitted } from '../agent/events.ts'
 import type { StreamingState, ToolRound } from '../agent/streamingState.ts'
+import { nextResult } from '../tasks/tasks.ts'
+import { dueTexts, laterSteering } from '../tools/results.ts'
 import { currentCalls, lastMessage } from '../tools/round.ts'
 import { originIn } from '../tools/runTools.ts'
-import type { Verdict, Verdicts } from './policyLogic.ts'
-import { type Gate, judgedCalls, questionAt, questionId, type ResolvedPolicy } from './questions.ts'
+import type { Verdict, Verdicts } from './openQuestions.ts'
+import { type Gate, gateItems, judgedCalls, questionId, type ResolvedPolicy, steerKeys } from './questions.ts'
+import { judgesTexts, refuseLast, refuseTexts } from './unjudged.ts'
 
 // What follows from the verdicts of a policy. A missing verdict is a refusal.
 
 /** The answer of a policy to a question. `ended`: its machine has ended in a state that refuses. */
-export type PolicyAnswer = { id: string; verdicts: Verdicts; ended?: Verdict }
+type PolicyAnswer = { id: string; verdicts: Verdicts; ended?: Verdict }
 
 /** The answer of the policy at a gate. */
 export type JudgedGate = { gate: Gate; answer: PolicyAnswer }
 
 const noVerdict: Verdict = { verdict: 'refuse', state: '', reason: 'the policy did not decide on it' }
 
-const verdictFor = ({ verdicts }: PolicyAnswer, key: string): Verdict =>
-  (Object.hasOwn(verdicts, key) ? verdicts[key] : undefined) ?? noVerdict
+const ownVerdict = ({ verdicts }: PolicyAnswer, key: string): Verdict | undefined =>
+  Object.hasOwn(verdicts, key) ? verdicts[key] : undefined
+
+const verdictFor = (answer: PolicyAnswer, key: string): Verdict => ownVerdict(answer, key) ?? noVerdict
 
 /** Says whether a verdict is on the question that the run waits for. */
 export const isCurrent = (state: StreamingState, { gate, answer }: JudgedGate): boolean =>
@@ -38,8 +43,22 @@ export const isRefused = (policy: ResolvedPolicy, state: StreamingState, judged:
 /** The items of a gate that asks one thing. */
 const singleItems = (gate: Gate, policy: ResolvedPolicy, state: StreamingState): string[] =>
   gate === 'Prompt' || gate === 'Answer'
-    ? questionAt(gate, policy, state, new Map()).items.map(({ key }) => key)
+    ? gateItems(gate, policy, state, new Map()).map(({ key }) => key)
     : []
+
+/** The messages of the user that the policy has let pass join those that wait for the model. */
+export const admittedSteering = (state: StreamingState, answer: PolicyAnswer): Partial<StreamingState> => {
+  const { steering: asked, ...options } = state.options
+  if (!asked) return {}
+  const verdicts = steerKeys(state).map((key) => ownVerdict(answer, key)?.verdict)
+  const admitted = asked.filter((_, index) => verdicts[index] === 'pass' || verdicts[index] === 'ask')
+  // Those that have come since are asked about at the next gate.
+  const later = asked.filter((_, index) => verdicts[index] === undefined)
+  return {
+    options: { ...options, ...(later.length > 0 && { steering: later }) },
+    ...(admitted.length > 0 && { steering: appended(state.steering, admitted) }),
+  }
+}
 
 /** The moment at which a hold has lasted too long; null for never. */
 export const holdEnd = (
@@ -110,6 +129,13 @@ const refusedCall = (call: Call, { state, reason, possible }: Verdict, isAnswer:
 
 const sentence = (reason: string): string => reason.replace(/\.?$/, '.')
 
+/** The reason why the model does not see the result of a task; undefined if it does. */
+export const withheldResult = (state: StreamingState, answer: PolicyAnswer): string | undefined => {
+  const { verdict, state: at, reason } = verdictFor(answer, nextResult(state)?.id ?? '')
+  if (verdict !== 'refuse') return undefined
+  return reason === undefined ? `the policy is in the state ${at}.` : sentence(reason)
+}
+
 /** The round whose results the policy has seen: the model gets those that are not withheld. */
 export const shownRound = ({ round }: StreamingState, answer: PolicyAnswer): ToolRound => {
   const judged = new Set(round.judged ?? [])
@@ -125,19 +151,17 @@ export const shownRound = ({ round }: StreamingState, answer: PolicyAnswer): Too
 
 /** The parts of a run that ends before the policy has judged them: the model must not get the results later. */
 export const unjudged = (policy: ResolvedPolicy, state: StreamingState): Partial<StreamingState> => {
-  const { history, messages, failure } = state
-  const last = lastMessage(state)
-  if (last?.role !== 'model') return {}
+  if (lastMessage(state)?.role !== 'model') return {}
   if (currentCalls(state).length > 0) return { round: unseenRound(policy, state) }
-  const why = failure?.message ?? 'The run ended before the policy had accepted it.'
-  return { history: withRefusal(history, why), messages: withRefusal(messages, why) }
+  return refuseLast(state, unacceptedReason(state))
 }
 
-/** Marks the last message as an answer that is not accepted. */
-const withRefusal = (list: readonly ChatMessage[], why: string): ChatMessage[] => {
-  const [last] = list.slice(-1)
-  return last ? [...list.slice(0, -1), { ...last, metadata: { ...last.metadata, refused: why } }] : []
-}
+/** The conversation of a run that ends before the policy has accepted its texts: they do not become part of the result. */
+export const withoutUnaccepted = (policy: ResolvedPolicy, state: StreamingState): Partial<StreamingState> =>
+  judgesTexts(policy) ? refuseTexts(state, unacceptedReason(state)) : {}
+
+const unacceptedReason = ({ failure }: StreamingState): string =>
+  failure?.message ?? 'The run ended before the policy had accepted it.'
 
 const unseenRound = ({ mentions }: ResolvedPolicy, { round }: StreamingState): ToolRound => {
   const judged = new Set(round.judged ?? [])
@@ -155,20 +179,24 @@ const unseenRound = ({ mentions }: ResolvedPolicy, { round }: StreamingState): T
 
 /** The conversation with the refused answer marked, and what the model learns about it. */
 export const refusedAnswer = (
-  { history, messages, steering }: StreamingState,
+  state: StreamingState,
   answer: PolicyAnswer,
 ): Pick<StreamingState, 'history' | 'messages' | 'steering'> => {
   const why = refusalOf(verdictFor(answer, 'answer'))
+  const { history, messages } = refuseTexts(state, why)
   const correction: ChatMessage = {
     role: 'user',
     parts: [
       textPart(`Your answer was not accepted: ${why} Do what is missing, then answer again.`),
-      ...steering.flat().map(textPart),
+      ...dueTexts(state).map(textPart),
     ],
     metadata: { policy: 'refused' },
   }
-  const withCorrection = (list: readonly ChatMessage[]) => [...withRefusal(list, why), correction]
-  return { history: withCorrection(history), messages: withCorrection(messages), steering: [] }
+  return {
+    history: [...history, correction],
+    messages: [...messages, correction],
+    steering: laterSteering(state),
+  }
 }
 
 const refusalOf = ({ state, reason }: Verdict): string =>
@@ -195,12 +223,14 @@ export const policyTimeout = (holdMs: number): ErrorData => ({
 })
 
 /** The verdicts as listeners get them. */
-export const verdictEvents = ({ gate, answer }: JudgedGate): AgentEmitted[] =>
-  Object.entries(answer.verdicts).map(([key, { verdict, state, reason }]) => ({
+export const verdictEvents = (state: StreamingState, { gate, answer }: JudgedGate): AgentEmitted[] => {
+  const steering = new Set(steerKeys(state))
+  return Object.entries(answer.verdicts).map(([key, { verdict, state: at, reason }]) => ({
     type: 'policy',
-    gate,
-    ...(gate === 'Calls' || gate === 'Results' ? { callId: key } : {}),
+    gate: steering.has(key) ? 'Steering' : gate,
+    ...(!steering.has(key) && gate !== 'Prompt' && gate !== 'Answer' ? { callId: key } : {}),
     verdict,
-    state,
+    state: at,
     ...(reason !== undefined && { reason }),
   }))
+}

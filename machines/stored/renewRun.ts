@@ -29,7 +29,7 @@ const inPresent = (
   const state = context as JsonObject & StreamingState
   const isGone = state.request.modelIndex >= models.length
   // A wait adds its own time when it ends.
-  const isLate = stoppedMs > 0 && state.deadlineAt !== null && !isWait(value)
+  const isLate = stoppedMs > 0 && state.deadlineAt !== null && !factsOf(value)?.isWaiting
   if (!isGone && !isLate) return undefined
   return {
     ...state,
@@ -37,9 +37,6 @@ const inPresent = (
     ...(isLate && { deadlineAt: (state.deadlineAt ?? 0) + stoppedMs }),
   }
 }
-
-const isWait = (value: JsonValue | undefined): boolean =>
-  factsOf(value)?.waitsFor !== undefined || (isJsonObject(value) && value.ToolExecution === 'Waiting')
 
 /** The snapshot with other data: the work of its children follows from the data. */
 const withState = (

@@ -52,6 +52,6 @@ export const storedPhasesFlaw = (phases: Readonly<Record<string, object>>, data:
     const isThere = isJsonObject(child) && child.src === name && isAlive(child.snapshot)
     if (!isThere) return `its state is "${name}", but nothing runs there`
     const [stray] = Object.keys(others)
-    return stray === undefined ? undefined : `its state is "${name}", in which nothing is called "${stray}"`
+    return stray === undefined ? undefined : `its state is "${name}", which has no child "${stray}"`
   }
 }

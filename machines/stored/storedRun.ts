@@ -11,20 +11,21 @@ import { agentStates, factsOf, type StateFacts } from '../agent/states.ts'
 import {
   type Answer,
   type Bounds,
-  modelInput,
   noRound,
   type Remembered,
   type RunOptions,
-  retryTime,
+  type Steer,
   type StreamingState,
+  type Task,
   type ToolRound,
   type Totals,
   type Window,
 } from '../agent/streamingState.ts'
 import { prefixShape, sentShape } from '../model/requestPrefix.ts'
-import { askedCalls } from '../tools/approvals.ts'
+import type { Due } from '../tools/expiry.ts'
 import { currentCalls, externalCalls } from '../tools/round.ts'
 import * as is from './shape.ts'
+import { type Child, childrenFlaw } from './storedChildren.ts'
 
 const ids = is.listOf(is.text)
 
@@ -49,7 +50,7 @@ const finishReason = is.oneOf(
 
 const warning = is.fields<Warning>({
   setting: is.text,
-  change: is.oneOf('omitted', 'replaced', 'added'),
+  change: is.oneOf('omitted', 'replaced', 'added', 'deprecated'),
   message: is.text,
   provider: is.text,
   model: is.text,
@@ -69,6 +70,11 @@ export const totalsShape = is.fields<Totals>({
 
 export const failureShape = is.orNull(is.like<ErrorData>(is.fields({ name: is.text, message: is.text })))
 
+const idleText = is.fields<Exclude<Steer, string>>({ idle: is.text, metadata: is.optional(is.object) })
+
+const steer: is.Shape<Steer> = (name, value) =>
+  typeof value === 'string' ? undefined : idleText(name, value)
+
 const optionsShape = is.fields<RunOptions>({
   id: is.text,
   outputSchema: is.orNull(is.object),
@@ -77,6 +83,8 @@ const optionsShape = is.fields<RunOptions>({
   limits: is.like<RunLimits>((name, value) => (areLimits(value) ? undefined : `${name} must be limits`)),
   policy: is.optional(is.object),
   unasked: is.optional(is.listOf(is.oneOf('prompt', 'answer'))),
+  accepted: is.optional(is.count),
+  steering: is.optional(is.listOf(steer)),
   hasContext: is.optional(is.flag),
 })
 
@@ -115,6 +123,8 @@ const callCommand = is.like<CallCommand>(
   }),
 )
 
+const due = is.fields<Due>({ at: is.number, outcome: is.oneOf('reject', 'approve', 'fail', 'wake') })
+
 const roundShape = is.fields<ToolRound>({
   id: is.text,
   pendingApprovals: ids,
@@ -130,9 +140,31 @@ const roundShape = is.fields<ToolRound>({
   origins: is.optional(is.recordOf(is.text)),
   judged: is.optional(ids),
   edited: is.recordOf(is.object),
+  due: is.optional(is.recordOf(due)),
   waitingSince: is.number,
   started: is.runsOf(is.text),
   results: is.runsOf(is.part('toolResult')),
+})
+
+const taskShape = is.fields<Task>({
+  id: is.text,
+  tool: is.text,
+  status: is.oneOf('queued', 'working', 'complete', 'failed', 'aborted'),
+  prompt: is.optional(is.text),
+  detached: is.optional(is.like<true>(is.flag)),
+  cancelled: is.optional(is.like<true>(is.flag)),
+  createdAt: is.optional(is.number),
+  startedAt: is.optional(is.number),
+  endedAt: is.optional(is.number),
+  usage: is.optional(is.like<Usage>(is.recordOf(is.number))),
+  isCounted: is.optional(is.like<true>(is.flag)),
+  step: is.optional(is.count),
+  // Kept to be shown: nothing follows from them.
+  tasks: is.optional(is.like<Task[]>(is.listOf(is.object))),
+  waiting: is.optional(is.listOf(pendingCall)),
+  isPartly: is.optional(is.like<true>(is.flag)),
+  due: is.optional(is.number),
+  result: is.optional(is.text),
 })
 
 /** The data of a run: a field that `StreamingState` gets and this lacks does not compile. */
@@ -176,7 +208,8 @@ const stateShape = is.fields<StreamingState>({
     compactedAt: is.listOf(is.count),
     halvings: is.count,
   }),
-  steering: is.runsOf(is.text),
+  steering: is.runsOf(steer),
+  tasks: is.optional(is.listOf(taskShape)),
   deadlineAt: is.orNull(is.number),
   failure: failureShape,
   abortReason: is.text,
@@ -202,7 +235,7 @@ export const storedFlaw = (
   const absent = always.find((id) => !Object.hasOwn(found, id))
   if (absent !== undefined) return `its state is ${state}, but there is no ${absent} in its children`
   const stray = Object.keys(found).find((id) => !always.includes(id) && !sometimes.includes(id))
-  if (stray !== undefined) return `its state is ${state}, in which nothing is called "${stray}"`
+  if (stray !== undefined) return `its state is ${state}, which has no child "${stray}"`
   const broken = Object.keys(found).find((id) => !isChild(found[id], id))
   if (broken !== undefined) return `its ${broken} is not a stored actor`
   const run = context as StreamingState
@@ -213,50 +246,10 @@ export const storedFlaw = (
   )
 }
 
-type Child = { snapshot: Readonly<Record<string, unknown>> }
-
 const isChild = (child: unknown, src: string): boolean =>
   isJsonObject(child) && child.src === src && isJsonObject(child.snapshot)
 
 const isSame = (a: unknown, b: unknown): boolean => stableJson(a) === stableJson(b)
-
-/**
- * Checks the children. Their work follows from the run's own data: another request, wait or question is not the
- * run's.
- */
-const childrenFlaw = (
-  state: StreamingState,
-  { isInRound, isHeld }: StateFacts,
-  { model, timer, approver, toolExecutor, summariser }: Readonly<Record<string, Child>>,
-): string | undefined => {
-  // They end when the run has processed it, and are gone then.
-  const ended = [model, timer, summariser].find((child) => child && child.snapshot.status !== 'active')
-  if (ended) return 'what it waits for has ended without a result'
-  if (model && !isSame(model.snapshot.input, modelInput(state))) return 'its model is asked something else'
-  const at = isInRound ? state.deadlineAt : retryTime(state)
-  // A hold of the policy has its own end.
-  if (timer && !isHeld && !isSame(timer.snapshot.input, { at })) return 'its timer waits for another moment'
-  return (approver && approverFlaw(state, approver.snapshot)) ?? executorFlaw(state, toolExecutor?.snapshot)
-}
-
-/** Checks the approver: the person who is asked sees what would run, and is asked about all pending calls. */
-const approverFlaw = (
-  state: StreamingState,
-  { calls, decided }: Readonly<Record<string, unknown>>,
-): string | undefined => {
-  const flaw = is.listOf(is.part('toolCall'))('approver.calls', calls) ?? ids('approver.decided', decided)
-  if (flaw) return flaw
-  const known = new Set(currentCalls(state).map(stableJson))
-  const asked = (calls as PendingCall[]).filter(({ id }) => !(decided as string[]).includes(id))
-  // Older releases did not give questions an identity.
-  const plain = ({ question: _, ...call }: PendingCall) => stableJson(call)
-  const isAsked = new Set(asked.map(plain))
-  return (calls as PendingCall[]).every(({ kind: _, inDoubt: __, question: ___, ...call }) =>
-    known.has(stableJson(call)),
-  ) && askedCalls(state).every((call) => isAsked.has(plain(call)))
-    ? undefined
-    : 'its approver is asked about other calls'
-}
 
 const conversationFlaw = (state: StreamingState, facts: StateFacts): string | undefined => {
   const { isInRound, isAnswered } = facts
@@ -269,21 +262,6 @@ const conversationFlaw = (state: StreamingState, facts: StateFacts): string | un
   if (isInRound) return currentCalls(state).length > 0 ? undefined : 'its last message has no calls'
   if (isAnswered) return lastSaid(history)?.role === 'model' ? undefined : 'its history has no answer'
   return lastSaid(history)?.role === 'user' ? undefined : 'its history does not end with a user message'
-}
-
-const executorShape = is.fields({ status: is.oneOf('active'), runs: is.recordOf(is.object) })
-
-/** The executor keeps nothing but runs of sub-agents: all that it does is what the round says. */
-const executorFlaw = (
-  state: StreamingState,
-  snapshot: Readonly<Record<string, unknown>> | undefined,
-): string | undefined => {
-  if (!snapshot) return undefined
-  const flaw = executorShape('toolExecutor', snapshot)
-  if (flaw) return flaw
-  const calls = new Set(currentCalls(state).map(({ id }) => id))
-  const stray = Object.keys(Object(snapshot.runs)).find((id) => !calls.has(id))
-  return stray === undefined ? undefined : `its tool executor has a run of "${stray}", which is not its call`
 }
 
 /** Each call of the round is pending, cleared or answered without being run. */
@@ -301,9 +279,8 @@ const roundFlaw = (state: StreamingState, facts: StateFacts, name: string): stri
   const started = state.round.started.flat()
   const calls = new Set(currentCalls(state).map(({ id }) => id))
   const answered = state.round.results.flat().map(({ id }) => id)
-  const keys = [edited, interruptions, runs, waiting, commands, state.round.origins ?? {}].flatMap(
-    Object.keys,
-  )
+  const { origins = {}, due: dues = {} } = state.round
+  const keys = [edited, interruptions, runs, waiting, commands, origins, dues].flatMap(Object.keys)
   const { working = [], judged = [] } = state.round
   const lists = [pendingApprovals, cleared, external, ending, inDoubt, working, judged]
   const named = [...lists, keys, started, answered].flat()
@@ -313,15 +290,15 @@ const roundFlaw = (state: StreamingState, facts: StateFacts, name: string): stri
   const isPending = new Set(pendingApprovals)
   const isAnswered = new Set(answered)
   if (isCleared.size < cleared.length || isAnswered.size < answered.length)
-    return 'a call of its round is there twice'
+    return 'a call of its round is listed twice'
   for (const id of calls) {
     const isDecided = isCleared.has(id) || isAnswered.has(id)
     if (isPending.has(id) === isDecided) return `it is not clear what happens to the call "${id}"`
   }
-  if (started.some((id) => !isCleared.has(id))) return 'a call was started that may not run'
+  if (started.some((id) => !isCleared.has(id))) return 'a call that may not run was started'
   const isDecided = (id: string) => isCleared.has(id) || isAnswered.has(id) || inDoubt.includes(id)
   if (!Object.keys(edited).every(isDecided))
-    return 'the arguments of a call were changed that was not approved'
+    return 'the arguments of a call that was not approved were changed'
   if (!isUndecided && !facts.isAnswered && isPending.size > 0 !== (waitsFor === 'approval'))
     return `its state is ${name}, and ${isPending.size} calls wait for an approval`
   return waitsFor === 'answer' && externalCalls(state).length === 0

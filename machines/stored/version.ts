@@ -14,7 +14,7 @@ const minor = 3
 export const snapshotVersion = `${major}.${minor}`
 
 /** Says what is wrong with a stored snapshot; undefined if a machine can continue from it. */
-export type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string | undefined
+type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string | undefined
 
 /** Brings a snapshot of one minor to the next; it may change what it is given. */
 export type Migration = (stored: JsonObject) => JsonObject
@@ -36,6 +36,10 @@ export const withStoredCheck = (machine: AnyRunMachine, check: StoredCheck): Any
   wrapLogic('storedCheck', machine, ({ id, restoreSnapshot }) => ({
     restoreSnapshot: (stored, scope) => {
       const { flaw, usable } = checked(stored, check, hostOf(scope.self).stoppedMs ?? 0)
+      // Such a snapshot holds actors, which JSON cannot.
+      const isLive = typeof Object(stored).getMeta === 'function'
+      if (flaw && isLive)
+        throw unusable(id, 'it is a snapshot of a running actor: store what getPersistedSnapshot() returns')
       if (flaw) throw unusable(id, flaw)
       try {
         return restoreSnapshot(usable, scope)
@@ -62,7 +66,10 @@ const checked = (
   const refused = (flaw: string): Checked => ({ flaw, usable: stored })
   try {
     const snapshot = copyJson(stored)
-    if (!isJsonObject(snapshot)) return refused('it is not an object')
+    if (!isJsonObject(snapshot))
+      return refused(
+        typeof snapshot === 'string' ? 'it is a string: write JSON.parse(snapshot)' : 'it is not an object',
+      )
     const { status, context } = snapshot
     if (status !== 'active' && status !== 'done')
       return refused(`its status is ${JSON.stringify(status) ?? 'missing'}`)

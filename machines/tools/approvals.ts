@@ -5,11 +5,12 @@ import { copyJson, isJsonObject, stableJson } from '../../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
 import { searchToolName } from '../../src/model/deferredTools.ts'
-import type { Approval, OnApproval } from '../../src/tools/approval.ts'
+import { type Approval, type OnApproval, unknownField } from '../../src/tools/approval.ts'
 import { isSearch, searchResult } from '../../src/tools/deferred.ts'
-import { isThenable } from '../../src/tools/isThenable.ts'
+import { ignoreRejection, isThenable } from '../../src/tools/isThenable.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { errorResult, misfit, unknownTool } from '../../src/tools/toolResult.ts'
+import type { ConfigSource } from '../agent/chartConfig.ts'
 import type { AgentCommand } from '../agent/events.ts'
 import { refusedCalls } from '../agent/limits.ts'
 import {
@@ -19,8 +20,9 @@ import {
   type StreamingState,
   type ToolRound,
 } from '../agent/streamingState.ts'
+import { expiredAt, expiredResult, expiryOf, isAsleep, wokenResult } from './expiry.ts'
 import { asQuestion, isAbout } from './question.ts'
-import { callWithId, currentCalls, externalCalls, ownOf } from './round.ts'
+import { callWithId, currentCalls, externalCalls, ownOf, withResults } from './round.ts'
 import { originIn, ownOrigin } from './runTools.ts'
 import { onStop } from './toolCall.ts'
 
@@ -78,7 +80,7 @@ export const beginRound = (
 }
 
 /**
- * Decided on the arguments the tool would get. If that cannot be decided at once, or the check throws, a person is
+ * Decides on the arguments that the tool would get. If that cannot be decided at once, or the check throws, a person is
  * asked: that is the safe choice. Arguments that do not fit are refused for good: a call without approval must not run,
  * even if it would fit later.
  */
@@ -113,8 +115,6 @@ const isAsked = (answer: unknown): boolean => {
   return Boolean(answer)
 }
 
-const ignoreRejection = (given: unknown): void => void Promise.resolve(given).catch(() => {})
-
 const isRemembered = (call: ToolCallPart, remembered: readonly Remembered[]): boolean =>
   remembered.some(
     (each) =>
@@ -133,12 +133,15 @@ export const askedCalls = (state: StreamingState, only?: string): PendingCall[] 
   return (only === undefined ? pendingCalls(state) : pendingCall(state, only)).map((call) => ({
     ...asQuestion(state, call, 'approval'),
     ...(isInDoubt.has(call.id) && { inDoubt: true }),
+    ...expiryOf(state, call.id),
   }))
 }
 
-/** The calls that wait for their answer from outside, as they are asked for. */
-export const awaitedCalls = (state: StreamingState): PendingCall[] =>
-  externalCalls(state).map((call) => asQuestion(state, call, 'answer'))
+/** The calls that wait for their answer from outside, as they are asked for; `only`: the one with this id. One that sleeps asks for nothing. */
+export const awaitedCalls = (state: StreamingState, only?: string): PendingCall[] =>
+  externalCalls(state)
+    .filter((call) => (only === undefined || call.id === only) && !isAsleep(state, call))
+    .map((call) => ({ ...asQuestion(state, call, 'answer'), ...expiryOf(state, call.id) }))
 
 /** Says whether a decision is about a call that a person is asked about. */
 export const isPending = (
@@ -184,6 +187,25 @@ export const approve = (
   }
 }
 
+/** Decides on the calls whose time is up, as their tools say. */
+export const expire = (
+  state: StreamingState,
+  at: number,
+): { change: Partial<StreamingState>; results: ToolResultPart[] } => {
+  const expired = expiredAt(state, at)
+  const results = expired.flatMap(({ call, outcome }) => {
+    if (outcome === 'approve') return []
+    return outcome === 'wake' ? wokenResult(state, call, at) : expiredResult(state, call)
+  })
+  const approved = new Set(expired.flatMap(({ call, outcome }) => (outcome === 'approve' ? call.id : [])))
+  const round: ToolRound = {
+    ...state.round,
+    pendingApprovals: state.round.pendingApprovals.filter((id) => !approved.has(id)),
+    cleared: [...state.round.cleared, ...approved],
+  }
+  return { change: { round: withResults(round, results) }, results }
+}
+
 type ApproverSnapshot = Snapshot<undefined> & {
   calls: PendingCall[]
   /** Ids of the calls that were decided on. */
@@ -196,7 +218,7 @@ type Asked = Pick<PendingCall, 'id' | 'question'>
 
 /** Asks `onApproval` about the calls that wait, and passes on what it says. Restored, it asks about the others. */
 export const approver = (
-  onApproval: OnApproval | undefined,
+  configOf: ConfigSource['of'],
 ): ActorLogic<ApproverSnapshot, ApproverEvent, { calls: PendingCall[] }> => ({
   getInitialSnapshot: (_, { calls }) => ({
     status: 'active',
@@ -207,6 +229,7 @@ export const approver = (
   }),
 
   start: ({ calls, decided }, { self }) => {
+    const { onApproval } = configOf(self)
     if (!onApproval) return
     let isStopped = false
     onStop(self, () => {
@@ -226,7 +249,8 @@ export const approver = (
 
   getPersistedSnapshot: (snapshot) => snapshot,
   // A run may be restored where there is no `onApproval`.
-  restoreSnapshot: (stored) => {
+  restoreSnapshot: (stored, { self }) => {
+    const { onApproval } = configOf(self)
     const { calls, decided } = stored as ApproverSnapshot
     return { status: onApproval ? 'active' : 'done', output: undefined, error: undefined, calls, decided }
   },
@@ -238,7 +262,12 @@ const ask = async (
   decide: (call: Asked, approval: Approval) => void,
 ): Promise<void> => {
   try {
-    decide(call, await onApproval(copyOf(call)))
+    const approval = await onApproval(copyOf(call))
+    const isClear = typeof approval === 'boolean' || typeof Object(approval).approve === 'boolean'
+    const reason = isClear
+      ? unknownField('The approval', Object(approval))
+      : 'onApproval returned neither true nor { approve: true }'
+    decide(call, reason === undefined ? approval : { approve: false, reason })
   } catch (thrown) {
     decide(call, { approve: false, reason: describeThrown(thrown) })
   }
@@ -248,7 +277,7 @@ const ask = async (
 export const decisionOn = ({ id, question }: Asked, approval: Approval | null | undefined): Decision => {
   const about = { callId: id, ...(question !== undefined && { question }) }
   if (approval === true) return { type: 'tool.approve', ...about }
-  if (!isJsonObject(approval)) return { type: 'tool.reject', ...about }
+  if (typeof approval !== 'object' || approval === null) return { type: 'tool.reject', ...about }
   const { approve, reason, arguments: edited, remember } = approval
   if (approve !== true) return { type: 'tool.reject', ...about, ...(reason !== undefined && { reason }) }
   return {

@@ -47,14 +47,29 @@ export const isAbout = (
 ): boolean =>
   decision.question === undefined || asked.question === undefined || decision.question === asked.question
 
-/** A short text for a longer one, the same in every process. Two hashes of 32 bits, each with another start. */
-export const digest = (text: string): string => {
-  let [a, b] = [0x811c9dc5, 0x9747b28c]
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index)
-    a = Math.imul(a ^ code, 0x01000193)
-    b = Math.imul(b ^ code, 0x5bd1e995)
-    b ^= b >>> 15
+/** A short text for a longer one, the same in every process. */
+export const digest = (text: string): string => new Digest().add(text).text
+
+/** The digest of a text that grows at its end. Two hashes of 32 bits, each with another start. */
+export class Digest {
+  #a = 0x811c9dc5
+  #b = 0x9747b28c
+
+  add(text: string): this {
+    let a = this.#a
+    let b = this.#b
+    for (let index = 0; index < text.length; index += 1) {
+      const code = text.charCodeAt(index)
+      a = Math.imul(a ^ code, 0x01000193)
+      b = Math.imul(b ^ code, 0x5bd1e995)
+      b ^= b >>> 15
+    }
+    this.#a = a
+    this.#b = b
+    return this
   }
-  return (a >>> 0).toString(36) + (b >>> 0).toString(36).padStart(7, '0')
+
+  get text(): string {
+    return (this.#a >>> 0).toString(36) + (this.#b >>> 0).toString(36).padStart(7, '0')
+  }
 }

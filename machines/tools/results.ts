@@ -1,5 +1,6 @@
 import { lastSaid } from '../../src/messages/compaction.ts'
 import { describeThrown } from '../../src/messages/errors.ts'
+import { appended } from '../../src/messages/growing.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -9,11 +10,11 @@ import {
 } from '../../src/messages/messages.ts'
 import { asToolResult, errorResult, toolResultOf } from '../../src/tools/toolResult.ts'
 import type { AgentCommand } from '../agent/events.ts'
-import type { StreamingState } from '../agent/streamingState.ts'
+import type { Steer, StreamingState } from '../agent/streamingState.ts'
 import { callsToRun, currentCalls } from './round.ts'
 
 /** The results of the round that has just ended. */
-export const lastResults = (state: StreamingState): ToolResultPart[] => {
+const lastResults = (state: StreamingState): ToolResultPart[] => {
   const last = lastSaid(state.history)
   return last ? toolResultsOf(last) : []
 }
@@ -28,7 +29,7 @@ export const rejectedResult = (
   ...errorResult(
     namedCall(state, callId),
     state.round.inDoubt.includes(callId)
-      ? `The process ended while this tool was running; a person treats it as failed: ${describeThrown(reason)}`
+      ? `The process ended while this tool was running; a person marked it as failed: ${describeThrown(reason)}`
       : `A person rejected this call: ${describeThrown(reason)}`,
   ),
   rejected: true,
@@ -70,7 +71,7 @@ export const resultMessage = (state: StreamingState, note?: string): ChatMessage
       ...calls.flatMap(({ id, name }) =>
         Object.hasOwn(state.round.edited, id) ? [textPart(editNote(name, state.round.edited[id]))] : [],
       ),
-      ...state.steering.flat().map(textPart),
+      ...dueTexts(state).map(textPart),
       ...(note === undefined ? [] : [textPart(note)]),
     ],
   }
@@ -78,7 +79,7 @@ export const resultMessage = (state: StreamingState, note?: string): ChatMessage
 
 /** The history keeps what the model asked for, so it must also say that something else ran. */
 const editNote = (name: string, args: unknown): string =>
-  `A person changed the arguments of the call of "${name}" before it ran: ${JSON.stringify(args)}`
+  `A person changed the arguments of the call to "${name}" before it ran: ${JSON.stringify(args)}`
 
 /** The honest answer for a call that was cut short: it never ran, or its effect is unknown. */
 export const missingResult = ({ round }: StreamingState): ((call: ToolCallPart) => ToolResultPart) => {
@@ -99,7 +100,31 @@ export const isRunEnded = (state: StreamingState): boolean => {
   return lastResults(state).some(({ id, isError }) => !isError && ending.includes(id))
 }
 
-export const steeringMessage = (state: StreamingState): ChatMessage => ({
+/** The texts that the next message to the model takes. */
+export const dueTexts = ({ steering }: StreamingState): string[] =>
+  steering.flat().filter((each) => typeof each === 'string')
+
+/** The texts that wait until the run is idle. */
+const idleTexts = ({ steering }: StreamingState): Exclude<Steer, string>[] =>
+  steering.flat().filter((each) => typeof each !== 'string')
+
+/** Texts that are left after those that were due, or, where none was due, after the first one for the idle run. */
+export const laterSteering = (state: StreamingState, isIdle = false): StreamingState['steering'] => {
+  const taken = isIdle && dueTexts(state).length === 0 ? 1 : 0
+  return appended<Steer>([], idleTexts(state).slice(taken))
+}
+
+/** The message of a run that has nothing else to do: the texts that are due, or else the next one that waited for this. */
+export const steeringMessage = (state: StreamingState): ChatMessage => {
+  const due = dueTexts(state)
+  const [next] = idleTexts(state)
+  if (due.length > 0 || !next) return { role: 'user', parts: due.map(textPart) }
+  const { idle, metadata } = next
+  return { role: 'user', parts: [textPart(idle)], ...(metadata && { metadata }) }
+}
+
+/** All texts that a run has not shown its model, at its end. */
+export const unseenTexts = (state: StreamingState): ChatMessage => ({
   role: 'user',
-  parts: state.steering.flat().map(textPart),
+  parts: [...dueTexts(state), ...idleTexts(state).map(({ idle }) => idle)].map(textPart),
 })

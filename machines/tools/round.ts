@@ -1,5 +1,6 @@
 import { lastSaid } from '../../src/messages/compaction.ts'
 import { appended, countOf } from '../../src/messages/growing.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -12,17 +13,19 @@ import { errorResult } from '../../src/tools/toolResult.ts'
 import type { CallCommand, ChildEvent } from '../agent/events.ts'
 import type { StreamingState, ToolRound } from '../agent/streamingState.ts'
 import { isAbout } from './question.ts'
-import type { CallInput } from './toolCall.ts'
+import { attemptOf, type CallInput } from './toolCall.ts'
 import type { ToolServiceInput } from './toolService.ts'
 
 export const lastMessage = (state: StreamingState): ChatMessage | undefined => lastSaid(state.history)
+
+const noCalls: ReadonlyMap<string, ToolCallPart> = new Map()
 
 const byId = new WeakMap<ChatMessage, ReadonlyMap<string, ToolCallPart>>()
 
 /** The calls of the current round, by id. A turn of many calls needs them at every result, so they are read once. */
 const callsById = (state: StreamingState): ReadonlyMap<string, ToolCallPart> => {
-  const last = lastMessage(state)
-  if (last?.role !== 'model') return new Map()
+  const last = lastSaid(state.history)
+  if (last?.role !== 'model') return noCalls
   const calls = byId.get(last) ?? new Map(toolCallsOf(last).map((call) => [call.id, call]))
   byId.set(last, calls)
   return calls
@@ -41,11 +44,19 @@ export const callsToRun = (state: StreamingState): ToolCallPart[] => {
   return openCalls(state).filter(({ id }) => !isExternal.has(id))
 }
 
-/** The calls of the round that still wait for their answer from outside. */
-export const externalCalls = (state: StreamingState): ToolCallPart[] => {
-  if (state.round.external.length === 0) return []
-  const isExternal = new Set(state.round.external)
-  return openCalls(state).filter(({ id }) => isExternal.has(id))
+const external = new WeakMap<ToolRound, { message: ChatMessage | undefined; calls: ToolCallPart[] }>()
+
+/** The calls of the round that still wait for their answer from outside. Each answer asks for them several times. */
+export const externalCalls = (state: StreamingState): readonly ToolCallPart[] => {
+  const { round } = state
+  if (round.external.length === 0) return []
+  const known = external.get(round)
+  const message = lastMessage(state)
+  if (known && known.message === message) return known.calls
+  const isExternal = new Set(round.external)
+  const calls = openCalls(state).filter(({ id }) => isExternal.has(id))
+  external.set(round, { message, calls })
+  return calls
 }
 
 /** The calls that were started and have no result, in the order in which they were started. */
@@ -68,13 +79,20 @@ const answeredIn = ({ results }: ToolRound): ReadonlySet<string> =>
   new Set(results.flat().map(({ id }) => id))
 
 /** Calls with the arguments they run with: a person may have changed them. */
-const callsNamed = (state: StreamingState, ids: readonly string[]): ToolCallPart[] =>
-  ids.flatMap((id) => {
-    const call = callsById(state).get(id)
+const callsNamed = (state: StreamingState, ids: readonly string[]): ToolCallPart[] => {
+  if (ids.length === 0) return []
+  const calls = callsById(state)
+  return ids.flatMap((id) => {
+    const call = calls.get(id)
     const edited = ownOf(state.round.edited, id)
     if (!call || !edited) return call ?? []
     return { type: 'toolCall', id, name: call.name, arguments: edited }
   })
+}
+
+/** The arguments that a call runs with. */
+export const argumentsOf = (state: StreamingState, id: string): JsonObject =>
+  ownOf(state.round.edited, id) ?? callWithId(state, id)?.arguments ?? {}
 
 /** A step of the round: its data afterwards, and what listeners get. */
 export type RoundStep = {
@@ -110,9 +128,12 @@ export const resumeCalls = (
   tools: ReadonlyMap<string, Pick<Tool, 'onInterrupted'>>,
   runs: ToolRound['runs'],
   concurrency: number,
+  resultOf: (key: string) => ToolResultPart | undefined = () => undefined,
 ): RoundStep => {
   const { round } = state
-  const cut = runningCalls(state)
+  const keyOf = (call: ToolCallPart) => attemptOf(callInput(state, call), call.id).idempotencyKey
+  const known = runningCalls(state).flatMap((call) => resultOf(keyOf(call)) ?? [])
+  const cut = runningCalls(state).filter(({ id }) => !known.some((result) => result.id === id))
   // A call whose arguments could not be read never ran.
   const fate = ({ name, argumentsError }: ToolCallPart) =>
     argumentsError === undefined ? (tools.get(name)?.onInterrupted ?? 'unknown') : 'rerun'
@@ -121,21 +142,22 @@ export const resumeCalls = (
   const inDoubt = cut.filter((call) => fate(call) === 'ask').map(({ id }) => id)
   const counted = again.map((id) => [id, (ownOf(round.interruptions, id) ?? 0) + 1])
   const interruptions = { ...round.interruptions, ...Object.fromEntries(counted) }
-  const settled: ToolRound = { ...withResults(round, lost), interruptions }
+  const results = [...known, ...lost]
+  const settled: ToolRound = { ...withResults(round, results), interruptions }
   if (inDoubt.length === 0) {
     const step = beginCalls({ ...state, round: settled }, concurrency)
-    return { ...step, results: lost, asked: newlyAwaited(state, { ...state, round: step.round }) }
+    return { ...step, results, asked: newlyAwaited(state, { ...state, round: step.round }) }
   }
   const paused: ToolRound = {
     ...settled,
     pendingApprovals: inDoubt,
     cleared: round.cleared.filter((id) => !inDoubt.includes(id)),
     inDoubt: [...new Set([...round.inDoubt, ...inDoubt])],
-    runs: lost.reduce((kept, { id }) => without(kept, id), runs),
+    runs: results.reduce((kept, { id }) => without(kept, id), runs),
     waiting: {},
     started: [],
   }
-  return { round: paused, results: lost, calls: [], asked: [] }
+  return { round: paused, results, calls: [], asked: [] }
 }
 
 /** The result of a call whose process ended while it ran. */

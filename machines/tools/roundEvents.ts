@@ -1,9 +1,8 @@
 import type { ToolCallPart } from '../../src/messages/messages.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import { askEvent, callEvent, resultEvent } from '../agent/announcements.ts'
-import { withUsage } from '../agent/answer.ts'
 import type { AgentEmitted } from '../agent/events.ts'
-import type { StreamingState } from '../agent/streamingState.ts'
+import { type StreamingState, withUsage } from '../agent/streamingState.ts'
 import { callInput, isAnnounced, type RoundStep } from './round.ts'
 import type { ToolServiceEvent } from './toolService.ts'
 

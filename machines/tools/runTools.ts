@@ -1,10 +1,18 @@
 import type { AnyActorRef } from 'xstate'
 import { stableJson } from '../../src/messages/json.ts'
+import { adviceOn } from '../../src/messages/optionNames.ts'
 import type { ToolSpec } from '../../src/model/chatModel.ts'
 import { callToolName } from '../../src/tools/deferred.ts'
-import { type AnyToolEntry, isToolSource, type Tool, toolsByName } from '../../src/tools/tool.ts'
+import {
+  type AnyToolEntry,
+  isToolSource,
+  type Tool,
+  toolsByName,
+  withoutSources,
+} from '../../src/tools/tool.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import { valuesOf } from '../logic/runEnvironment.ts'
+import { taskTools } from '../tasks/taskTools.ts'
 import { digest } from './question.ts'
 
 type Tools = ReadonlyMap<string, Tool>
@@ -14,6 +22,20 @@ type Entries = readonly AnyToolEntry[]
 export const toolsOf = (config: ResolvedConfig, actor: AnyActorRef): Tools => {
   const { tools } = valuesOf(actor)
   return currentTools(tools && config.takesTools ? withOwn(config, tools) : config.tools)
+}
+
+/** The first of these names that no tool of the run or of its agent has. `mayCome`: a source, or a later send, may bring it. */
+export const unknownToolIn = (
+  names: readonly string[],
+  config: ResolvedConfig,
+  actor: AnyActorRef,
+): { name: string; advice: string; mayCome: boolean } | undefined => {
+  if (names.length === 0 || !config.takesTools) return undefined
+  const entries = [...(valuesOf(actor).tools ?? []), ...config.tools]
+  const known = [...toolsOf(config, actor).keys(), ...currentTools(config.tools).keys()]
+  const name = names.find((each) => !known.includes(each))
+  if (name === undefined) return undefined
+  return { name, advice: adviceOn(name, known), mayCome: entries.length === 0 || entries.some(isToolSource) }
 }
 
 const joined = new WeakMap<ResolvedConfig, WeakMap<Entries, Entries>>()
@@ -47,7 +69,7 @@ export const currentTools = (entries: Entries): Tools => {
   const from = entries.flatMap((entry) => (isToolSource(entry) ? entry.tools : []))
   if (known && known.from.length === from.length && known.from.every((each, index) => each === from[index]))
     return known.tools
-  const tools = new Map(toolsByName(entries.filter((entry) => !isToolSource(entry))))
+  const tools = new Map(toolsByName(withoutSources(entries)))
   // A source must never break a run, nor replace a tool that was there before.
   const fromSource = new Map<string, string>()
   entries.filter(isToolSource).forEach((source, index) => {
@@ -57,6 +79,8 @@ export const currentTools = (entries: Entries): Tools => {
       fromSource.set(each.name, originOf(each, index))
     }
   })
+  if ([...tools.values()].some(({ background }) => background))
+    for (const each of taskTools) tools.set(each.name, each)
   origins.set(tools, fromSource)
   made.set(entries, { from, tools })
   return tools

@@ -8,9 +8,10 @@ import type { Tool } from '../../src/tools/tool.ts'
 import { errorOf, reportToolError, withError } from '../../src/tools/toolError.ts'
 import type { Attempt, ExecutionOptions } from '../../src/tools/toolExecutor.ts'
 import { asToolResult, errorResult } from '../../src/tools/toolResult.ts'
-import type { ResolvedConfig } from '../agent/agentConfig.ts'
+import type { ConfigSource } from '../agent/chartConfig.ts'
 import { hostOf, tracerOf, valuesOf } from '../logic/runEnvironment.ts'
 import { clockOf } from '../logic/systemTime.ts'
+import type { ResolvedPolicy } from '../policy/questions.ts'
 import { originIn, toolsOf } from './runTools.ts'
 
 /** The outcome of one call; `usage`: what its tool used of models. */
@@ -35,14 +36,16 @@ type CallSnapshot = Snapshot<CallOutput> & CallInput
 type CallEvent = { type: 'call.settled'; output: CallOutput }
 
 /** The logic of one call, which the inspector shows as an actor. Its output is the call's result. */
-export const callLogic = (config: ResolvedConfig) => {
+export const callLogic = (configOf: ConfigSource['of']) => {
   const logic: ActorLogic<CallSnapshot, CallEvent, CallInput> = {
     getInitialSnapshot: (_, input) => ({ ...input, status: 'active', output: undefined, error: undefined }),
 
     start: (input, { self }) => {
+      const config = configOf(self)
       const { call } = input
       const attempt = attemptOf(input, call.id)
       inputs.set(self, self.getSnapshot())
+      if (config.policy) policies.set(self, config.policy)
       const end = new LazySignal()
       let isStopped = false
       onStop(self, () => {
@@ -134,6 +137,12 @@ const inputs = new WeakMap<AnyActorRef, CallInput>()
 
 /** The input of the actor of a call; undefined for any other actor. */
 export const callOf = (actor: AnyActorRef | undefined): CallInput | undefined => actor && inputs.get(actor)
+
+const policies = new WeakMap<AnyActorRef, ResolvedPolicy>()
+
+/** The policy of the run that makes a call, by the actor of the call. */
+export const policyOfCall = (actor: AnyActorRef | undefined): ResolvedPolicy | undefined =>
+  actor && policies.get(actor)
 
 /** Calls back when an actor is stopped before its end: an abort is not cheap, and most calls do not need one. */
 export const onStop = (actor: AnyActorRef, stop: () => void): void => {

@@ -1,12 +1,13 @@
 import { type ActorLogic, type AnyActorRef, type AnyActorScope, createActor, type Snapshot } from 'xstate'
 import type { JsonValue } from '../../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
-import type { PendingCall, Usage } from '../../src/messages/result.ts'
+import { addUsage, type PendingCall, type Usage } from '../../src/messages/result.ts'
 import { LazySignal } from '../../src/tools/lazySignal.ts'
 import { errorOf, reportToolError, withError } from '../../src/tools/toolError.ts'
 import type { ExecutionOptions } from '../../src/tools/toolExecutor.ts'
 import { asToolResult } from '../../src/tools/toolResult.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
+import type { ConfigSource } from '../agent/chartConfig.ts'
 import type { CallCommand, ChildEvent } from '../agent/events.ts'
 import { tracerOf, valuesOf } from '../logic/runEnvironment.ts'
 import { clockOf } from '../logic/systemTime.ts'
@@ -42,7 +43,7 @@ export type ToolServiceInput = {
 export type ToolServiceOutput = { results: ToolResultPart[]; usage?: Usage }
 
 /** The runs of sub-agents, by call id: as an actor, or as it was stored. Everything else about a call is in the round. */
-export type ToolServiceSnapshot = Snapshot<ToolServiceOutput> & {
+type ToolServiceSnapshot = Snapshot<ToolServiceOutput> & {
   runs: { [callId: string]: AnyActorRef | Snapshot<unknown> }
 }
 
@@ -50,6 +51,8 @@ export type ToolServiceEvent =
   /** The chart has started these calls, and stored that. */
   | { type: 'calls.run'; calls: CallInput[] }
   | { type: `xstate.done.actor.call:${string}`; output: CallOutput }
+  /** Calls that have ended at the same time. */
+  | { type: 'calls.finished'; outputs: readonly CallOutput[] }
   | { type: 'batch.finished'; results: ToolResultPart[]; usage?: Usage }
   | { type: 'batch.failed'; error: unknown }
   | CallReport
@@ -67,16 +70,19 @@ export type CallReport =
  * nothing by itself: the chart decides what happens to the calls that were cut off.
  */
 export const toolService = (
-  config: ResolvedConfig,
+  configOf: ConfigSource['of'],
 ): ActorLogic<ToolServiceSnapshot, ToolServiceEvent, ToolServiceInput> => {
-  const call = callLogic(config)
+  const call = callLogic(configOf)
   const restored = new WeakSet<AnyActorRef>()
   /** The functions that stop what runs for a service, by its actor. */
   const running = new WeakMap<AnyActorRef, Set<() => void>>()
+  /** The outcomes of calls that a service is about to report. */
+  const unreported = new WeakMap<AnyActorRef, CallOutput[]>()
 
   const run = (calls: CallInput[], { runs }: ToolServiceSnapshot, scope: AnyActorScope): void => {
     const stops = running.get(scope.self)
     if (!stops) return
+    const config = configOf(scope.self)
     if (config.executeBatch) {
       stops.add(runBatch(config.executeBatch, calls, scope, config))
       return
@@ -107,6 +113,21 @@ export const toolService = (
     })
   }
 
+  /** Collects results: those that come at the same time, as the results of instant tools do, are one report. */
+  const collect = (output: CallOutput, { self }: AnyActorScope): void => {
+    const others = unreported.get(self)
+    if (others) {
+      others.push(output)
+      return
+    }
+    const outputs = [output]
+    unreported.set(self, outputs)
+    queueMicrotask(() => {
+      unreported.delete(self)
+      if (running.has(self)) self.send({ type: 'calls.finished', outputs })
+    })
+  }
+
   return {
     getInitialSnapshot: (_, { runs }) => ({ status: 'active', output: undefined, error: undefined, runs }),
 
@@ -114,6 +135,7 @@ export const toolService = (
       const stops = new Set<() => void>()
       running.set(self, stops)
       onStop(self, () => {
+        running.delete(self)
         for (const stop of stops) stop()
       })
       if (restored.has(self)) report(self, { type: 'tool.restored', runs: storedRuns(snapshot) })
@@ -125,6 +147,12 @@ export const toolService = (
         case 'calls.run':
           scope.defer(() => run(event.calls, snapshot, scope))
           return snapshot
+        case 'calls.finished': {
+          // Within a step of the service, so that a run that its listeners end here starts no other call.
+          const { outputs } = event
+          scope.defer(() => report(self, finishedEvent(outputs)))
+          return snapshot
+        }
         case 'batch.finished': {
           const { results, usage } = event
           scope.defer(() => report(self, { type: 'tool.finished', results, ...(usage && { usage }) }))
@@ -156,11 +184,10 @@ export const toolService = (
         default: {
           // Other events are not ours, such as the end of an actor that a user's batch started.
           if (!event.type.startsWith('xstate.done.actor.call:')) return snapshot
-          const { result, usage } = event.output
-          scope.defer(() =>
-            report(self, { type: 'tool.finished', results: [result], ...(usage && { usage }) }),
-          )
-          return { ...snapshot, runs: without(snapshot.runs, result.id) }
+          const { output } = event
+          scope.defer(() => collect(output, scope))
+          const runs = without(snapshot.runs, output.result.id)
+          return runs === snapshot.runs ? snapshot : { ...snapshot, runs }
         }
       }
     },
@@ -171,6 +198,11 @@ export const toolService = (
       return stored as ToolServiceSnapshot
     },
   }
+}
+
+const finishedEvent = (outputs: readonly CallOutput[]): ChildEvent => {
+  const usage = outputs.reduce((sum: Usage | undefined, output) => addUsage(sum, output.usage), undefined)
+  return { type: 'tool.finished', results: outputs.map(({ result }) => result), ...(usage && { usage }) }
 }
 
 const isActor = (run: AnyActorRef | Snapshot<unknown>): run is AnyActorRef => 'send' in run

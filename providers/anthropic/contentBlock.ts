@@ -38,7 +38,7 @@ export const openContent = (block: JsonObject, order: number): Content => {
 
 const growing = ['thinking', 'signature', 'content', 'encrypted_content'] as const
 
-/** Adds a delta to an opaque block: each of its texts continues the block's field of that name. Whether it brought any. */
+/** Adds a delta to an opaque block: each of its texts continues the block's field of that name. Returns true if it brought any. */
 export const growOpaque = (content: OpaqueContent, delta: JsonObject): boolean => {
   const input = stringAt(delta, 'partial_json') ?? ''
   let hasGrown = input !== ''

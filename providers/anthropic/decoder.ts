@@ -26,7 +26,7 @@ const pauses = new Set(['pause_turn', 'compaction'])
 
 /** Reads the events of one message. Several content blocks may be open at once; each knows its own index. */
 export class AnthropicDecoder implements Decoder {
-  readonly #provider: string
+  readonly #target: Target
   readonly #contents: Content[] = []
   readonly #atIndex = new Map<number, Content>()
   readonly #calls: CallContent[] = []
@@ -43,7 +43,7 @@ export class AnthropicDecoder implements Decoder {
   #isDone = false
 
   constructor(target: Target) {
-    this.#provider = target.provider
+    this.#target = target
   }
 
   push(event: WireEvent): readonly Delta[] {
@@ -104,7 +104,11 @@ export class AnthropicDecoder implements Decoder {
     // A stop reason ahead of any content says nothing about what is still to come.
     const { stop_reason: _, ...unfinished } = message
     const known = isWhole || blocks.length > 0 ? message : unfinished
-    return [...deltas, ...this.#update(known, objectAt(message, 'usage'))]
+    return [
+      ...deltas,
+      ...droppedIn(message, this.#target),
+      ...this.#update(known, objectAt(message, 'usage')),
+    ]
   }
 
   #update(message: JsonObject, usage: JsonObject | undefined): Delta[] {
@@ -194,7 +198,9 @@ export class AnthropicDecoder implements Decoder {
     if (raw === 'model_context_window_exceeded') return this.#fail(windowReached(raw))
     this.#isDone = true
     const reason = endReason(raw, this.#calls.length > 0)
-    const replay = this.#isInterleaved ? undefined : replayOf(this.#contents, this.#provider, this.#container)
+    const replay = this.#isInterleaved
+      ? undefined
+      : replayOf(this.#contents, this.#target.provider, this.#container)
     const pausing = raw !== undefined && pauses.has(raw) && this.#calls.length === 0
     return [
       ...this.#contents.flatMap((content) => (content.kind === 'opaque' ? this.#close(content) : [])),
@@ -227,6 +233,23 @@ export class AnthropicDecoder implements Decoder {
       { type: 'error', error, ...(raw !== undefined && { raw }) },
     ]
   }
+}
+
+/** The API says which thinking it left out of the request, where it was asked to do so instead of refusing it. */
+const droppedIn = (message: JsonObject, { provider, model }: Target): Delta[] => {
+  const isDropped = (arrayAt(message, 'input_transformations') ?? []).some(
+    (entry) =>
+      isJsonObject(entry) && entry.type === 'thinking_dropped' && entry.reason === 'prefix_binding_mismatch',
+  )
+  const said = `${provider}:${model} left out thinking that belongs to another conversation.`
+  return isDropped
+    ? [
+        {
+          type: 'warning',
+          warning: { setting: 'history', change: 'omitted', message: said, provider, model },
+        },
+      ]
+    : []
 }
 
 /** The error of a body with two answers, which cannot be separated. */

@@ -6,9 +6,10 @@ import { toolChangeOf } from '../../src/model/promptChange.ts'
 import { anthropicForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, mentioned, resultAndFollowUp, resultContent } from '../wire/attachments.ts'
 import { stringAt } from '../wire/json.ts'
-import { chained, prefixAt } from '../wire/prefix.ts'
+import { chainedBy, prefixAt } from '../wire/prefix.ts'
 import type { Target } from '../wire/protocol.ts'
 import { type IdRule, opaqueOf, wireIdsOf } from '../wire/request.ts'
+import { writtenOnce } from '../wire/written.ts'
 import type { AnthropicProfile } from './profile.ts'
 import { containerAt, rebuild, skeletonAt, textBlock, toolUseBlock } from './replay.ts'
 
@@ -57,7 +58,7 @@ export const boundMessages = (
     const content = all.filter((block) => {
       const before = prefixes.get(block)
       if (before !== undefined && !isTrusted && !passed.has(before)) return false
-      prefix = chained(prefix, [role, block])
+      prefix = chainedBy(block, prefix, role, block)
       passed.add(prefix)
       return true
     })
@@ -126,7 +127,21 @@ const sinceCompaction = (messages: WireMessage[]): WireMessage[] => {
   const message = messages[index]
   if (!message) return messages
   const content = message.content.slice(message.content.findLastIndex(isCompaction))
-  return [{ ...message, content }, ...messages.slice(index + 1)]
+  const since = [{ ...message, content }, ...messages.slice(index + 1)]
+  const lost = changesIn(messages.slice(0, index), content[0])
+  const next = since.findIndex(({ role }) => role === 'user')
+  // A change follows a message of the user.
+  return lost.length === 0 || next < 0
+    ? since
+    : since.toSpliced(next + 1, 0, { role: 'system', content: lost })
+}
+
+/** The changes that a compaction does not have: the newest prompt, and tools where the server did not note them. */
+const changesIn = (replaced: readonly WireMessage[], compaction: JsonObject | undefined): JsonObject[] => {
+  const blocks = replaced.filter(({ role }) => role === 'system').flatMap(({ content }) => content)
+  const prompt = blocks.findLast(({ type }) => type === 'text')
+  const areNoted = Array.isArray(compaction?.tool_changes)
+  return [...(prompt ? [prompt] : []), ...(areNoted ? [] : blocks.filter(({ type }) => type !== 'text'))]
 }
 
 /** An answer may not end in thinking that led to nothing, and one to be continued may not end in white space. */
@@ -174,10 +189,13 @@ const wireMessage = (
   turn: ChatMessage,
   target: Target<AnthropicProfile>,
   deferred: ReadonlySet<string>,
-): WireMessage =>
-  turn.role === 'model'
-    ? { role: 'assistant', content: assistantBlocks(turn, target).filter(isSendable) }
-    : { role: 'user', content: userBlocks(turn, target, deferred).filter(isSendable) }
+): WireMessage => {
+  const isModel = turn.role === 'model'
+  const content = writtenOnce(turn, target, isModel ? '' : [...deferred].join('\u0000'), () =>
+    (isModel ? assistantBlocks(turn, target) : userBlocks(turn, target, deferred)).filter(isSendable),
+  )
+  return { role: isModel ? 'assistant' : 'user', content }
+}
 
 const userBlocks = (
   turn: ChatMessage,

@@ -1,7 +1,7 @@
 import type { Protocol } from '../wire/protocol.ts'
 import { AnthropicDecoder } from './decoder.ts'
 import { anthropicError } from './error.ts'
-import type { AnthropicProfile } from './profile.ts'
+import { type AnthropicProfile, anthropicFields } from './profile.ts'
 import { anthropicRequest } from './request.ts'
 
 export { type AnthropicProfile, anthropicProfile } from './profile.ts'
@@ -11,6 +11,7 @@ export { anthropicHeaders } from './request.ts'
 export const anthropic: Protocol<AnthropicProfile> = {
   name: 'anthropic',
   knownFields: true,
+  profileFields: anthropicFields,
   request: anthropicRequest,
   decoder: (target) => new AnthropicDecoder(target),
   error: anthropicError,

@@ -1,6 +1,7 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
 import { anthropicModels, otherVendors } from '../models/anthropic.ts'
 import { abilitiesOf, type EffortWord, knownModel } from '../models/modelFacts.ts'
+import type { ProfileFields } from '../wire/protocol.ts'
 
 /** The abilities and limits of a model on the Messages API; the table of models has them for each generation of Claude. */
 export type AnthropicProfile = ModelProfile & {
@@ -22,6 +23,18 @@ export type AnthropicProfile = ModelProfile & {
   bindsThinking?: true
   /** Anthropic's server tools in a cloud: Vertex has the search, Bedrock none. Default: all. */
   serverTools?: 'webSearch' | 'none'
+}
+
+/** The fields that this protocol adds to a profile. */
+export const anthropicFields: ProfileFields<AnthropicProfile> = {
+  efforts: true,
+  budget: true,
+  thinkingOff: true,
+  sampling: true,
+  usualOutput: true,
+  forcedToolChoice: true,
+  bindsThinking: true,
+  serverTools: true,
 }
 
 /**

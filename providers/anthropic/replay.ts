@@ -1,12 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import {
-  type ChatMessage,
-  type TextPart,
-  type ToolCallPart,
-  textOf,
-  toolCallsOf,
-} from '../../src/messages/messages.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
+import type { ChatMessage, ToolCallPart } from '../../src/messages/messages.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
+import { rebuilt } from '../wire/replay.ts'
 
 /*
  * A skeleton is the order of a response's content blocks, so that signed and encrypted blocks go back exactly where they were.
@@ -43,30 +38,14 @@ export const rebuild = (
   skeleton: readonly JsonValue[],
   wireId: (id: string) => string,
 ): JsonObject[] | undefined => {
-  if (!message.parts.every(isTextOrCall)) return undefined
-  const text = textOf(message)
-  const calls = toolCallsOf(message)
-  const blocks: JsonObject[] = []
-  let used = 0
-  let nextCall = 0
-  for (const entry of skeleton) {
-    if (!isJsonObject(entry)) return undefined
-    const { text: length, call: order, ...extras } = entry
-    const call = calls[nextCall]
-    if (typeof entry.type === 'string') blocks.push(entry)
-    else if (typeof length === 'number') {
-      blocks.push(textBlock(text.slice(used, used + length), extras))
-      used += length
-    } else if (call && order === nextCall) {
-      blocks.push(toolUseBlock(call, wireId(call.id), extras))
-      nextCall++
-    } else return undefined
-  }
-  return used === text.length && nextCall === calls.length ? blocks : undefined
+  let next = 0
+  return rebuilt(message, skeleton, {
+    block: (entry) => (typeof entry.type === 'string' ? entry : undefined),
+    text: (text, { text: _, ...extras }) => textBlock(text, extras),
+    call: (call, { call: order, ...extras }) =>
+      order === next++ ? toolUseBlock(call, wireId(call.id), extras) : undefined,
+  })
 }
-
-const isTextOrCall = (part: ChatMessage['parts'][number]): part is TextPart | ToolCallPart =>
-  part.type === 'text' || part.type === 'toolCall'
 
 export const skeletonAt = (opaque: JsonObject): JsonValue[] => arrayAt(opaque, 'blocks') ?? []
 

@@ -1,17 +1,19 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { type ChatMessage, toolCallsOf } from '../../src/messages/messages.ts'
 import type { ModelRequest, PromptCache, ToolSpec } from '../../src/model/chatModel.ts'
+import type { PrefixDifference } from '../../src/model/delta.ts'
 import { toolChangeOf } from '../../src/model/promptChange.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
-import { anthropicFilesBeta } from '../files/protocols.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
-import { chained } from '../wire/prefix.ts'
+import { bindingBeta, chained } from '../wire/prefix.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
 import {
   cacheMarker,
   conversationOf,
+  hashOf,
   requestEnds,
+  schemaDifference,
   withProviderOptions,
   withSchemaInstruction,
 } from '../wire/request.ts'
@@ -26,7 +28,10 @@ import {
   type WireMessage,
 } from './history.ts'
 import type { AnthropicProfile } from './profile.ts'
-import { bindingBeta, type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
+import { type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
+
+/** The beta that files belong to, in uploads and in messages that name one. */
+export const anthropicFilesBeta = 'files-api-2025-04-14'
 
 /** The version of the API, in every request, also those for lists. */
 export const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
@@ -39,7 +44,7 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
       ? withSchemaInstruction(request.messages, request.outputSchema)
       : request.messages,
   )
-  const opening = {
+  const opening: JsonObject = {
     ...(system.trim() !== '' && { system }),
     ...toolSettings(request, profile, serverToolsOf(request, target, anthropicServerTools(profile))),
   }
@@ -78,7 +83,20 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
     },
     body: withCacheMarkers(whole, request.cache),
     ...(prefix !== undefined && { prefix }),
+    ...differencesOf(request, schema, opening.tools),
   }
+}
+
+/** The parts of the beginning that are not as the engine gave them: a schema as a text, and tools that only the history has. */
+const differencesOf = (
+  { messages, outputSchema, tools = [], serverTools = [] }: ModelRequest,
+  schema: JsonObject | undefined,
+  sent: JsonValue | undefined,
+): Pick<WireRequest, 'differences'> => {
+  const { differences = [] } = outputSchema && !schema ? schemaDifference(messages, outputSchema) : {}
+  const isOfHistory = sent !== undefined && tools.length + serverTools.length === 0
+  const named: PrefixDifference[] = isOfHistory ? [{ part: 'tools', by: hashOf(JSON.stringify(sent)) }] : []
+  return differences.length + named.length > 0 ? { differences: [...differences, ...named] } : {}
 }
 
 /** The betas of tools that change in the middle of a conversation: removed by their names, added with their definitions. */

@@ -5,9 +5,6 @@ import type { AnthropicProfile } from './profile.ts'
 
 export type ThinkingSettings = { maxTokens: number; thinking?: JsonObject; effort?: string }
 
-/** The beta that `block_binding` belongs to. */
-export const bindingBeta = 'thinking-binding-controls-2026-08-01'
-
 /**
  * Lets the API drop a thinking block that is bound to another conversation, instead of refusing the request. The blocks that
  * are known to be bound to another one are not sent; this is for those that an older version stored.

@@ -11,13 +11,13 @@ export const claudeElsewhere = (
 ): Protocol<AnthropicProfile> => ({
   ...anthropic,
   request(request, target) {
-    const { body, headers = {}, prefix } = anthropic.request(request, target)
+    const { body, headers = {}, ...about } = anthropic.request(request, target)
     const { model: _, ...rest } = body
     const { 'anthropic-version': __, 'anthropic-beta': beta, ...others } = headers
     // A beta is a field of the body here, too.
     const betas = beta === undefined ? {} : { anthropic_beta: beta.split(',') }
-    const wire = { path: '', body: { anthropic_version: version, ...betas, ...rest }, headers: others }
-    return { ...adapt(wire, target.model), ...(prefix !== undefined && { prefix }) }
+    const wire = { body: { anthropic_version: version, ...betas, ...rest }, headers: others }
+    return { ...about, ...adapt({ ...wire, path: '' }, target.model) }
   },
 })
 

@@ -79,18 +79,24 @@ class EventStreamReader implements BodyReader {
     if (kind === 'event') {
       const bytes = stringAt(content, 'bytes')
       if (bytes !== undefined) this.#options.onEvent({ data: textFromBase64(bytes) })
-    } else if (kind === 'exception') this.#fail(header(':exception-type'), stringAt(content, 'message'))
+      // Converse has its events in the frames themselves, and their names in a header.
+      else if (Object.keys(content).length > 0)
+        this.#options.onEvent({ event: header(':event-type'), data: JSON.stringify(content) })
+    } else if (kind === 'exception') this.#fail(header(':exception-type'), problemIn(content))
     else if (kind === 'error') this.#fail(header(':error-code'), header(':error-message'))
     return undefined
   }
 
-  /** Reports an error in Anthropic's form, so that its decoder knows what may be retried. */
-  #fail(code: string, message: string | undefined): void {
-    const type = anthropicWords.get(code.toLowerCase()) ?? code
-    const error: JsonObject = { type: 'error', error: { type, message: message || code } }
+  /** Reports an error in Anthropic's form, so that every decoder knows what may be retried. */
+  #fail(exception: string, message: string | undefined): void {
+    const type = anthropicWords.get(exception.toLowerCase()) ?? exception
+    const error: JsonObject = { type: 'error', error: { type, exception, message: message || exception } }
     this.#options.onEvent({ event: 'error', data: JSON.stringify(error) })
   }
 }
+
+const problemIn = (content: JsonObject): string | undefined =>
+  stringAt(content, 'message') || stringAt(content, 'Message') || stringAt(content, 'originalMessage')
 
 const anthropicWords: ReadonlyMap<string, string> = new Map([
   ['throttlingexception', 'rate_limit_error'],

@@ -19,7 +19,7 @@ export const cohereMessages = (
   target: Target<CohereProfile>,
 ): JsonObject[] => {
   const wireId = wireIdsOf(messages)
-  return roleMessages(messages, {
+  return roleMessages(messages, target, wireId, {
     model: (turn) => assistantMessages(turn, wireId, target),
     user: (turn) => userMessages(turn, wireId, target),
   })

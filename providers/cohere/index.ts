@@ -1,7 +1,7 @@
 import type { Protocol } from '../wire/protocol.ts'
 import { cohereDecoder } from './decoder.ts'
 import { cohereError } from './error.ts'
-import type { CohereProfile } from './profile.ts'
+import { type CohereProfile, cohereFields } from './profile.ts'
 import { cohereRequest } from './request.ts'
 
 export { type CohereProfile, cohereProfile } from './profile.ts'
@@ -10,6 +10,7 @@ export { type CohereProfile, cohereProfile } from './profile.ts'
 export const cohere: Protocol<CohereProfile> = {
   name: 'cohere',
   knownFields: true,
+  profileFields: cohereFields,
   request: cohereRequest,
   decoder: cohereDecoder,
   error: cohereError,

@@ -4,7 +4,7 @@ import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel
 import { toDialect } from '../../src/schema/toDialect.ts'
 import { budgetFor } from '../models/modelFacts.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { withProviderOptions } from '../wire/request.ts'
+import { hiddenTools, withProviderOptions } from '../wire/request.ts'
 import { cohereAnswerDialect, cohereDialect } from '../wire/schemaDialects.ts'
 import { serverToolsOf } from '../wire/serverTools.ts'
 import { cohereMessages } from './history.ts'
@@ -30,7 +30,11 @@ export const cohereRequest = (request: ModelRequest, target: Target<CohereProfil
     ...(request.thinking !== undefined &&
       target.profile.thinking && { thinking: thinkingOf(request.thinking, target.profile) }),
   }
-  return { path: '/chat', body: withProviderOptions(body, request.providerOptions) }
+  return {
+    path: '/chat',
+    body: withProviderOptions(body, request.providerOptions),
+    ...(request.toolChoice !== 'none' && hiddenTools(request.tools, request.toolChoice)),
+  }
 }
 
 /** Cohere has a setting to call some tool or none: to force one tool, only that one is offered. */

@@ -1,11 +1,13 @@
+import type { Bytes } from '../../src/transport/carriers.ts'
+
 /** A part of a form: a field, or a file with its bytes. */
-export type FormField = { name: string; value: string } | { name: string; file: UploadedFile }
+type FormField = { name: string; value: string } | { name: string; file: UploadedFile }
 
 /** A file on its way to a provider. */
 export type UploadedFile = { data: Uint8Array; mimeType: string; name: string }
 
 /** The body of a request that is not JSON, and its type. */
-export type Form = { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string> }
+export type Form = { bytes: Bytes; headers: Record<string, string> }
 
 // No server looks for anything but the boundary itself, and 32 random digits are in no file.
 const newBoundary = (): string => `----${crypto.randomUUID().replaceAll('-', '')}`

@@ -1,6 +1,7 @@
 import { ModelError } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { LinkPart } from '../../src/messages/messages.ts'
+import { anthropicFilesBeta } from '../anthropic/request.ts'
 import type { ProviderRequest } from '../http/connection.ts'
 import { fileLink } from '../wire/attachedFile.ts'
 import { objectAt, stringAt } from '../wire/json.ts'
@@ -36,9 +37,6 @@ export const openaiFiles: FilesProtocol = {
   }),
   read: byId('openai-file'),
 }
-
-/** The beta that files belong to, in uploads and in messages that name one. */
-export const anthropicFilesBeta = 'files-api-2025-04-14'
 
 export const anthropicFiles: FilesProtocol = {
   request: (file) => {

@@ -66,6 +66,10 @@ export const mediaOf = (part: JsonObject): Delta | undefined => {
   return url ? { type: 'part', part: { type: 'link', url, ...(mimeType && { mimeType }) } } : undefined
 }
 
+/** The words of a spoken part; the text of the answer is what was not spoken. */
+export const spokenIn = (part: JsonObject): string =>
+  stringAt(objectAt(part, 'audioTranscription'), 'text') ?? ''
+
 /** Collects what an answer rests on. Gemini repeats much of it in every chunk; here each item is reported once. */
 export class Sources {
   readonly #reported = new Set<string>()
@@ -122,7 +126,7 @@ type Field = (typeof fields)[number]
 
 const parts: readonly Field[] = ['toolUsePromptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount']
 
-/** Collects the counts that Gemini repeats in every chunk. They are made a usage once for a whole read. */
+/** Collects the counts that Gemini repeats in every chunk. They become a usage once for a whole read. */
 export class GoogleUsage {
   readonly #counts = new Map<Field, number>()
   #isNew = false

@@ -6,7 +6,16 @@ import { callDeltas, toolCallDelta, truncated } from '../wire/decoder.ts'
 import { endReason } from '../wire/endWords.ts'
 import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt } from '../wire/json.ts'
 import type { Decoder, WireEvent } from '../wire/protocol.ts'
-import { blockOf, chunksIn, firstCandidate, GoogleUsage, mediaOf, Sources, serverToolOf } from './chunk.ts'
+import {
+  blockOf,
+  chunksIn,
+  firstCandidate,
+  GoogleUsage,
+  mediaOf,
+  Sources,
+  serverToolOf,
+  spokenIn,
+} from './chunk.ts'
 import { googleStreamError } from './error.ts'
 import { FunctionCalls } from './functionCalls.ts'
 import { PartRecorder } from './replay.ts'
@@ -24,6 +33,7 @@ export class GoogleDecoder implements Decoder {
   readonly #parts = new PartRecorder()
   readonly #sources = new Sources()
   #media = 0
+  #transcript = ''
   #hasAnswer = false
   #hasContent = false
   #hasResponseId = false
@@ -76,6 +86,7 @@ export class GoogleDecoder implements Decoder {
       ...this.readDone(),
       ...callDeltas(calls, reason),
       ...(sources ? [metadata(sources)] : []),
+      ...(this.#transcript === '' ? [] : [metadata({ transcript: this.#transcript })]),
       ...(this.#block ? [metadata(this.#block)] : []),
       ...(!plainEnds.has(reason) && this.#finishMessage !== ''
         ? [metadata({ finishMessage: this.#finishMessage })]
@@ -140,6 +151,7 @@ export class GoogleDecoder implements Decoder {
       deltas.push(metadata({ serverTools: [serverTool] }))
       return
     }
+    this.#transcript += spokenIn(part)
     const media = mediaOf(part)
     if (media) {
       this.#hasContent = true

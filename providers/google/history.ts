@@ -10,7 +10,8 @@ import {
   resultContent,
 } from '../wire/attachments.ts'
 import type { Target } from '../wire/protocol.ts'
-import { opaqueOf, wireIdsOf } from '../wire/request.ts'
+import { idsIn, opaqueOf, wireIdsOf } from '../wire/request.ts'
+import { writtenOnce } from '../wire/written.ts'
 import type { GoogleProfile } from './profile.ts'
 import { callsWithoutId, replay } from './replay.ts'
 
@@ -30,6 +31,7 @@ export const googleContents = (turns: readonly ChatMessage[], target: Target<Goo
   const idOf = (id: string): JsonObject => {
     return target.profile.echoesCallIds && !unknownIds.has(id) ? { id: wireId(id) } : {}
   }
+  const idKey = (id: string): string => JSON.stringify(idOf(id))
   const modelPart = (part: Part): JsonObject | undefined => {
     switch (part.type) {
       case 'text':
@@ -46,7 +48,8 @@ export const googleContents = (turns: readonly ChatMessage[], target: Target<Goo
   }
   const userParts = (part: Part): JsonObject[] => {
     if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
-    return part.type === 'data' || part.type === 'link' ? attachmentBlocks(part, target, googleForms) : []
+    if (part.type !== 'data' && part.type !== 'link') return []
+    return writtenOnce(part, target, '', () => attachmentBlocks(part, target, googleForms))
   }
   const add = (role: Content['role'], parts: JsonObject[]): void => {
     if (parts.length > 0) contents.push({ role, parts })
@@ -56,7 +59,12 @@ export const googleContents = (turns: readonly ChatMessage[], target: Target<Goo
     const results = waiting
       .filter((part) => part.type === 'toolResult')
       .sort((one, other) => place(one) - place(other))
-      .map((part) => functionResult(part, target, idOf(part.id)))
+      .map((part) => {
+        const [response, ...followUp] = writtenOnce(part, target, idKey(part.id), () =>
+          functionResult(part, target, idOf(part.id)),
+        )
+        return { part: response ?? {}, followUp }
+      })
     // Function responses are alone in their content: anything beside them makes Gemini miscount the turns.
     add(
       'user',
@@ -68,51 +76,52 @@ export const googleContents = (turns: readonly ChatMessage[], target: Target<Goo
 
   for (const turn of turns) {
     if (turn.role !== 'model') {
-      waiting.push(...turn.parts)
+      for (const part of turn.parts) waiting.push(part)
       continue
     }
     const opaque = opaqueOf(turn, 'google', target.provider)
     for (const id of opaque ? callsWithoutId(opaque, turn) : []) unknownIds.add(id)
-    const exact = opaque && replay(opaque, turn, modelPart)
-    const parts = exact ?? turn.parts.map(modelPart).filter((part) => part !== undefined)
+    const parts = writtenOnce(turn, target, idsIn(turn, idKey), () => {
+      const exact = opaque && replay(opaque, turn, modelPart)
+      return exact ?? turn.parts.map(modelPart).filter((part) => part !== undefined)
+    })
     // Signed but empty text says nothing on its own, and a content of nothing else is rejected.
     if (parts.every((part) => part.text === '')) continue
     for (const part of turn.parts) if (part.type === 'toolCall') callNumbers.set(part.id, callNumbers.size)
     addUser()
     const last = contents.at(-1)
-    if (last?.role === 'model') last.parts.push(...parts)
-    else add('model', parts)
+    if (last?.role === 'model') for (const part of parts) last.parts.push(part)
+    else add('model', [...parts])
   }
   addUser()
-  return target.profile.demandsSignatures ? signCurrentTurn(contents) : contents
+  return target.profile.demandsSignatures ? signSteps(contents) : contents
 }
 
 /** A medium that a model made: what this one cannot read is named, because the user did not attach it. */
 const shownMedia = (part: DataPart | LinkPart, target: Target<GoogleProfile>): JsonObject =>
   readableBlock(part, target, googleForms) ?? { text: mentioned(part) }
 
-/** Gives the first call of each step since the last user input a signature, where it has none. */
-const signCurrentTurn = (contents: Content[]): Content[] => {
-  const start = contents.findLastIndex(
-    ({ role, parts }) => role === 'user' && !parts.some((part) => 'functionResponse' in part),
-  )
-  return contents.map((content, index) => {
+/**
+ * Gives the first call of each step a signature, where it has none. Gemini checks only those since the last user input; a
+ * placeholder that went with the end of its turn would change what the next request begins with.
+ */
+const signSteps = (contents: Content[]): Content[] =>
+  contents.map((content) => {
     const first = content.parts.findIndex((part) => 'functionCall' in part)
     const call = content.parts[first]
-    if (index < start || !call || 'thoughtSignature' in call) return content
-    return {
-      ...content,
-      parts: content.parts.with(first, { ...call, thoughtSignature: signaturePlaceholder }),
-    }
+    if (!call || 'thoughtSignature' in call) return content
+    const [signed = call] = writtenOnce(call, signSteps, '', () => [
+      { ...call, thoughtSignature: signaturePlaceholder },
+    ])
+    return { ...content, parts: content.parts.with(first, signed) }
   })
-}
 
 /** A tool's result as a function response, and the files that must follow in their own content. */
 const functionResult = (
   result: ToolResultPart,
   target: Target<GoogleProfile>,
   id: JsonObject,
-): { part: JsonObject; followUp: JsonObject[] } => {
+): JsonObject[] => {
   const { parts = [] } = result
   const inside = target.profile.mediaInResults ? parts.filter(fitsInside) : []
   const beside = parts.filter((part) => !inside.includes(part))
@@ -121,7 +130,7 @@ const functionResult = (
   const words = [text, within.text].filter((piece) => piece !== '').join('\n\n')
   const response = responseOf(words, result.isError === true)
   const media = within.media.length > 0 && { parts: within.media }
-  return { part: { functionResponse: { name: result.name, response, ...media, ...id } }, followUp }
+  return [{ functionResponse: { name: result.name, response, ...media, ...id } }, ...followUp]
 }
 
 const fitsInside = (part: DataPart | LinkPart): boolean => {

@@ -1,7 +1,7 @@
 import type { Protocol } from '../wire/protocol.ts'
 import { GoogleDecoder } from './decoder.ts'
 import { googleError } from './error.ts'
-import type { GoogleProfile } from './profile.ts'
+import { type GoogleProfile, googleFields } from './profile.ts'
 import { googleRequest } from './request.ts'
 
 export { type GoogleProfile, geminiProfile } from './profile.ts'
@@ -10,6 +10,7 @@ export { type GoogleProfile, geminiProfile } from './profile.ts'
 export const google: Protocol<GoogleProfile> = {
   name: 'google',
   knownFields: true,
+  profileFields: googleFields,
   request: googleRequest,
   decoder: (target) => new GoogleDecoder(target.provider),
   error: googleError,

@@ -1,6 +1,7 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
 import { googleModels } from '../models/google.ts'
 import { abilitiesOf, type EffortWord, factsOf } from '../models/modelFacts.ts'
+import type { ProfileFields } from '../wire/protocol.ts'
 
 /** The differences between the models behind the same Gemini wire. */
 export type GoogleProfile = ModelProfile & {
@@ -23,6 +24,18 @@ export type GoogleProfile = ModelProfile & {
   fileSearch?: false
   /** Gemma refuses `systemInstruction`: the text goes before the first message. */
   systemAsText?: boolean
+}
+
+/** The fields that this protocol adds to a profile. */
+export const googleFields: ProfileFields<GoogleProfile> = {
+  efforts: true,
+  budget: true,
+  echoesCallIds: true,
+  demandsSignatures: true,
+  mediaInResults: true,
+  mixedTools: true,
+  fileSearch: true,
+  systemAsText: true,
 }
 
 /** The profile of a Gemini or Gemma model by its name. */

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import { type ChatMessage, type Part, textOf, toolCallsOf } from '../../src/messages/messages.ts'
+import { type ChatMessage, type Part, toolCallsOf } from '../../src/messages/messages.ts'
 import { arrayAt, numberAt, objectAt, stringAt } from '../wire/json.ts'
+import { rebuilt } from '../wire/replay.ts'
 
 /**
  * Gemini's thought signatures belong to the exact part they came on, so an answer is sent back part by part.
@@ -85,33 +86,19 @@ export const replay = (
   message: ChatMessage,
   partOf: (part: Part) => JsonObject | undefined,
 ): JsonObject[] | undefined => {
-  const text = textOf(message)
-  const calls = toolCallsOf(message)
-  const media = message.parts.filter((part) => part.type === 'data' || part.type === 'link')
-  const parts: JsonObject[] = []
-  const used = { text: 0, calls: 0, media: 0 }
-  for (const bone of arrayAt(opaque, 'parts') ?? []) {
-    if (!isJsonObject(bone)) return undefined
-    const length = numberAt(bone, 'text')
-    const raw = objectAt(bone, 'raw')
-    const call = calls[numberAt(bone, 'call') ?? -1]
-    const medium = media[numberAt(bone, 'media') ?? -1]
-    let part: JsonObject | undefined
-    if (length !== undefined) {
-      part = { text: text.slice(used.text, used.text + length) }
-      used.text += length
-    } else if (raw) part = raw
-    else if (call) {
-      part = partOf(call)
-      used.calls += 1
-    } else if (medium) {
-      part = partOf(medium)
-      used.media += 1
-    }
-    if (!part) return undefined
-    const signature = stringAt(bone, 'signature')
-    parts.push(signature === undefined ? part : { ...part, thoughtSignature: signature })
-  }
-  const fits = used.text === text.length && used.calls === calls.length && used.media === media.length
-  return fits ? parts : undefined
+  const written = (part: Part, bone: JsonObject) => withSignature(partOf(part), bone)
+  return rebuilt(message, arrayAt(opaque, 'parts') ?? [], {
+    block: (bone) => withSignature(objectAt(bone, 'raw'), bone),
+    text: (text, bone) => ({ text, ...signatureOf(bone) }),
+    call: written,
+    media: written,
+  })
 }
+
+const signatureOf = (bone: JsonObject): JsonObject => {
+  const signature = stringAt(bone, 'signature')
+  return signature === undefined ? {} : { thoughtSignature: signature }
+}
+
+const withSignature = (part: JsonObject | undefined, bone: JsonObject): JsonObject | undefined =>
+  part && { ...part, ...signatureOf(bone) }

@@ -6,7 +6,7 @@ import { toDialect } from '../../src/schema/toDialect.ts'
 import { budgetFor, type EffortWord, effortFor } from '../models/modelFacts.ts'
 import { stringAt } from '../wire/json.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { conversationOf, opaqueOf, withProviderOptions } from '../wire/request.ts'
+import { conversationOf, hiddenTools, opaqueOf, withProviderOptions } from '../wire/request.ts'
 import { geminiDialect } from '../wire/schemaDialects.ts'
 import { googleServerTools, serverToolsOf } from '../wire/serverTools.ts'
 import { googleContents } from './history.ts'
@@ -29,6 +29,7 @@ export const googleRequest = (request: ModelRequest, target: Target<GoogleProfil
   return {
     path: `/${resourceOf(target.model)}:streamGenerateContent?alt=sse`,
     body: withProviderOptions(body, request.providerOptions),
+    ...(request.toolChoice === 'none' && hiddenTools(request.serverTools, 'none')),
   }
 }
 

@@ -4,10 +4,11 @@ import { toBase64 } from '../../src/messages/base64.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import { withDefaults } from '../../src/messages/optionRules.ts'
-import type { HttpRequest } from '../../src/transport/carriers.ts'
+import type { Bytes, HttpRequest } from '../../src/transport/carriers.ts'
 import type { Carrier } from '../../src/transport/exchange.ts'
 import type { BodyFraming } from '../../src/transport/framing.ts'
 import { defaultLimits, type Limits } from '../../src/transport/limits.ts'
+import { bodyText } from '../wire/written.ts'
 import {
   type ApiKey,
   type AwsCredentials,
@@ -28,6 +29,8 @@ export type Connection = {
   keyHeader: KeyHeader
   /** The advice where the key is refused, if it is not to check it. */
   keyAdvice?: string
+  /** The path of the provider's own base URL, such as /v1. */
+  ownPath?: string
   /** The provider's own, sent with every request. */
   ownHeaders?: Readonly<Record<string, string>>
   /** The user's headers; they win over all others. */
@@ -54,7 +57,7 @@ export type ProviderRequest = {
   path: string
   body?: JsonObject
   /** A body that is not JSON; its type is among the headers. */
-  bytes?: Uint8Array<ArrayBuffer>
+  bytes?: Bytes
   headers?: Record<string, string>
 }
 
@@ -69,6 +72,7 @@ export type Endpoint = {
   carrier: Carrier
   limits: Limits
   keyAdvice: string | undefined
+  ownPath: string | undefined
   /** Grows when a function gives another key. */
   secrets: readonly string[]
 }
@@ -105,7 +109,7 @@ export const endpointOf = (connection: Connection): Endpoint => {
       method: body || bytes ? 'POST' : 'GET',
       url: urlFor(path),
       headers: headers ? mergeHeaders(common, headers, users) : common,
-      ...(body && { body: wellFormedJson(body) }),
+      ...(body && { body: bodyText(body) }),
       ...(bytes && { body: bytes }),
     }
   }
@@ -137,20 +141,9 @@ export const endpointOf = (connection: Connection): Endpoint => {
     carrier: { dispatcher: connection.dispatcher, fetch: connection.fetch },
     limits: withDefaults(defaultLimits, connection.limits),
     keyAdvice: connection.keyAdvice,
+    ownPath: connection.ownPath,
     secrets: secrets.list,
   }
-}
-
-/**
- * A body as text, with a replacement character for each half of a character, which a tool or a cut can leave behind:
- * Anthropic refuses a history with one for ever. JSON writes such a half as an escape, and nothing else of that kind.
- */
-const wellFormedJson = (body: JsonObject): string => {
-  const text = JSON.stringify(body)
-  if (!text.includes('\\ud')) return text
-  return text.replace(/\\(ud[89a-f][0-9a-f]{2}|.)/g, (whole, code: string) =>
-    code.length > 1 ? '\ufffd' : whole,
-  )
 }
 
 const parseBase = (baseUrl: string): URL => {

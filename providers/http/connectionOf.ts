@@ -46,6 +46,7 @@ export const connectionOf = (preset: Preset, options: ConnectionOptions): Connec
     baseUrl,
     ...(apiKey && { apiKey }),
     keyHeader: preset.keyHeader ?? bearer,
+    ...(URL.canParse(preset.baseUrl) && { ownPath: new URL(preset.baseUrl).pathname }),
     ...(keyAdvice !== undefined && { keyAdvice }),
     ...(ownHeaders && { ownHeaders }),
     ...(headers && { headers }),
@@ -80,8 +81,8 @@ type KeyChoice = { apiKey?: ApiKey | undefined; keyAdvice?: string }
  * none, and the user's headers may carry one.
  */
 const keyFor = (preset: Place, { apiKey, headers }: ConnectionOptions, baseUrl: string): KeyChoice => {
-  if (apiKey) return { apiKey }
   const { name, keyVariable, keyForms } = preset
+  if (apiKey) return { apiKey, ...flawedKey(apiKey, name) }
   const isNamed = Object.keys(headersOf(headers)).some((header) => /auth|key/.test(header))
   if (keyVariable === undefined || isNamed) return {}
   const known = preset.environmentKey?.(environment) ?? environment(keyVariable)
@@ -89,11 +90,30 @@ const keyFor = (preset: Place, { apiKey, headers }: ConnectionOptions, baseUrl: 
     const reason = known === undefined ? '' : ` ${keyVariable} only goes to the hosts of ${name}.`
     return { keyAdvice: `No key was sent: pass apiKey.${reason}` }
   }
-  if (known !== undefined && apiKey === undefined) return { apiKey: known }
+  if (known !== undefined && apiKey === undefined)
+    return { apiKey: known, keyAdvice: `Check the key in ${keyVariable}.`, ...flawedKey(known, name) }
   const forms = keyForms === undefined ? '' : `: ${keyForms}`
   throw new ConfigurationError(
-    `${name} needs an API key: set the environment variable ${keyVariable}, or pass apiKey${forms}.`,
+    `${name} needs an API key: set the environment variable ${keyVariable}, or pass apiKey${forms}.${alike(name, keyVariable)}`,
   )
+}
+
+/** Advice for a key that came with something around it, or that belongs to another provider. */
+const flawedKey = (key: ApiKey | AwsCredentials, name: string): { keyAdvice?: string } => {
+  if (typeof key !== 'string') return {}
+  if (/^bearer /i.test(key)) return { keyAdvice: 'The key begins with "Bearer": write what follows alone.' }
+  if (/^["'`].*["'`]$/.test(key))
+    return { keyAdvice: 'The key has quotation marks around it: leave them out.' }
+  return /^sk-ant-/.test(key) && name !== 'anthropic' ? { keyAdvice: 'The key is one of Anthropic.' } : {}
+}
+
+/** The variables that are set and may hold the key, such as OPENAI_KEY. */
+const alike = (name: string, keyVariable: string): string => {
+  const [vendor] = keyVariable.split('_')
+  const mayHold = new RegExp(`^(${vendor}|${name})_.*(KEY|TOKEN)$|^(${vendor}|${name})$`, 'i')
+  const names = typeof process === 'undefined' ? [] : Object.keys(process.env)
+  const [found] = names.filter((each) => mayHold.test(each) && environment(each) !== undefined)
+  return found === undefined ? '' : ` ${found} is set, but is not read.`
 }
 
 /** Reads an environment variable; undefined for one that is not set or empty. */

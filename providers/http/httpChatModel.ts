@@ -1,25 +1,20 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { Warning } from '../../src/messages/result.ts'
-import type {
-  ChatModel,
-  ModelProfile,
-  ModelRequest,
-  ModelSink,
-  SentRequest,
-} from '../../src/model/chatModel.ts'
-import type { Delta } from '../../src/model/delta.ts'
-import type { HeaderReader, HttpRequest, ResponseHead } from '../../src/transport/carriers.ts'
+import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
+import type { Delta, PrefixDifference } from '../../src/model/delta.ts'
+import type { HttpRequest, ResponseHead } from '../../src/transport/carriers.ts'
 import { type OpenStream, openStream, type StreamHandler } from '../../src/transport/openStream.ts'
-import { hidden, redact, redactError, withoutSecrets } from '../../src/transport/redact.ts'
+import { redact, redactError, withoutSecrets } from '../../src/transport/redact.ts'
+import type { ModelTable } from '../models/modelFacts.ts'
 import { DeltaBatch } from '../wire/decoder.ts'
 import { withPrefix } from '../wire/prefix.ts'
 import type { Protocol, Target, WireRequest } from '../wire/protocol.ts'
 import { settingChanges } from '../wire/settings.ts'
 import { type Connection, type Endpoint, endpointOf } from './connection.ts'
-import { secretName } from './credentials.ts'
-import { httpError, requestIdHeaders, requestIdOf, unsentError, withPlace } from './httpError.ts'
+import { fieldIn, httpError, pageWithPlace, requestIdOf, unsentError, withPlace } from './httpError.ts'
 import {
   bodyAfter,
+  headersAfter,
   type Lesson,
   lessonOf,
   lessonsFor,
@@ -28,6 +23,7 @@ import {
   type Sent,
 } from './refusals.ts'
 import { plainNames, withOwnNames } from './toolNames.ts'
+import { answerHeaders, sentRequest } from './wireReport.ts'
 
 export type { Connection } from './connection.ts'
 
@@ -41,6 +37,8 @@ export type HttpChatModelOptions<P extends ModelProfile = ModelProfile> = {
   connection: Connection
   /** Chooses another request after one that failed. */
   recover?: Recover
+  /** The tables of the provider's models: a name that it refuses is compared with theirs. */
+  tables?: readonly ModelTable[] | undefined
 }
 
 /** Chooses another request to send after one that failed before it brought anything. */
@@ -58,6 +56,7 @@ export const httpChatModel = <P extends ModelProfile>({
   target,
   connection,
   recover,
+  tables,
 }: HttpChatModelOptions<P>): ChatModel => {
   let endpoint: Endpoint | undefined
   const reach = (): Endpoint => {
@@ -70,6 +69,7 @@ export const httpChatModel = <P extends ModelProfile>({
     place: `${protocol.name} ${connection.baseUrl} ${target.model}`,
     target,
     recover,
+    tables,
   }
   return {
     ...target,
@@ -86,11 +86,12 @@ type Caller<P extends ModelProfile> = {
   place: string
   target: Target<P>
   recover: Recover | undefined
+  tables: readonly ModelTable[] | undefined
 }
 
 /** Calls the model once. The sink gets `end` or `fail` once and then nothing; after `close` it gets nothing at all. */
 const startCall = <P extends ModelProfile>(
-  { protocol, reach, place, target, recover }: Caller<P>,
+  { protocol, reach, place, target, recover, tables }: Caller<P>,
   request: ModelRequest,
   sink: ModelSink,
 ): (() => void) => {
@@ -104,27 +105,38 @@ const startCall = <P extends ModelProfile>(
   /** The names of tools that were changed, and their own. */
   let ownNames: ReadonlyMap<string, string> = new Map()
   let warnings: Warning[] = []
+  let differences: PrefixDifference[] = []
   /** Adds the place that refused the last request. What else looks at the error reads the provider's own words. */
   let refusedBy: ((error: ErrorData) => ErrorData) | undefined
+  /** The field that the last refusal names beside its words. */
+  let refusedField: string | undefined
 
-  /** The warnings come with the first read, so that they cost no event. */
-  const dueWarnings = (): Delta[] => {
+  /** The reports about the request come with the first read, so that they cost no event. */
+  const dueReports = (): Delta[] => {
     const due = warnings.map((warning): Delta => ({ type: 'warning', warning }))
+    const prefix: Delta[] = differences.length > 0 ? [{ type: 'prefix', differences }] : []
     warnings = []
-    return due
+    differences = []
+    return [...due, ...prefix]
   }
-  const show = (deltas: readonly Delta[]): void => {
-    hasShown ||= deltas.some(({ type }) => type !== 'progress')
+  /** The id of an answer that has said nothing yet: a server may name it and then refuse the request. */
+  let ids: Delta[] = []
+  const show = (read: readonly Delta[]): void => {
+    const isSilent = !hasShown && read.every(({ type }) => type === 'response' || type === 'progress')
+    const deltas = isSilent ? read.filter(({ type }) => type === 'progress') : [...ids, ...read]
+    ids = isSilent ? [...ids, ...read.filter(({ type }) => type === 'response')] : []
+    hasShown ||= !isSilent
     if (lessons.length > 0 && deltas.some(isAnswer)) {
       remember(place, lessons)
       lessons = []
     }
     const own = withOwnNames(deltas, ownNames)
-    sink.deltas(warnings.length > 0 ? [...dueWarnings(), ...own] : own)
+    sink.deltas(warnings.length + differences.length > 0 ? [...dueReports(), ...own] : own)
   }
   const end = (): void => {
     if (isOver) return
     isOver = true
+    if (ids.length > 0) sink.deltas(ids)
     stream?.drain()
     sink.end()
   }
@@ -137,12 +149,15 @@ const startCall = <P extends ModelProfile>(
     if (again) recoveries += 1
     const known = [...lessonsFor(place), ...lessons]
     const lesson =
-      mayRecover && !again && lessons.length < mostRefusals ? lessonOf(error, mayRecover, known) : undefined
+      mayRecover && !again && lessons.length < mostRefusals
+        ? lessonOf({ error, param: refusedField, model: target.model }, mayRecover, known)
+        : undefined
     if (lesson) lessons = [...lessons, lesson]
     if (failed && (again || lesson)) send(again ?? failed.request)
     else {
       isOver = true
-      if (warnings.length > 0) sink.deltas(dueWarnings())
+      const rest = [...dueReports(), ...ids]
+      if (rest.length > 0) sink.deltas(rest)
       sink.fail(refusedBy?.(error) ?? error)
     }
   }
@@ -155,7 +170,11 @@ const startCall = <P extends ModelProfile>(
     const [body, ofBody] = bodyAfter(wire.body, known)
     const { provider, model, profile } = target
     const changes = protocol.knownFields ? settingChanges(changed, wire.body, profile) : []
-    warnings = [...changes, ...ofRequest, ...ofBody].map(({ said, ...change }) => ({
+    differences = [...(wire.differences ?? []), ...ofRequest.flatMap((applied) => applied.differences)]
+    warnings = [
+      ...changes.map(({ setting, change, said }) => ({ setting, change, said })),
+      ...[...ofRequest, ...ofBody].map(({ differences: _, ...applied }) => applied),
+    ].map(({ said, ...change }) => ({
       ...change,
       message: `${provider}:${model} ${said}`,
       provider,
@@ -163,17 +182,21 @@ const startCall = <P extends ModelProfile>(
     }))
     const isRenamed = ofRequest.some(({ setting }) => setting === 'tools')
     ownNames = new Map(isRenamed ? [...plainNames(request)].map(([own, plain]) => [plain, own]) : [])
-    return { sent: { request, body }, wire: { ...wire, body } }
+    const headers = headersAfter(wire.headers, known)
+    return { sent: { request, body }, wire: { ...wire, ...(headers && { headers }), body } }
   }
 
   const open = (httpRequest: HttpRequest, sent: Sent, prefix: string | undefined): OpenStream => {
     const { provider } = target
-    const { carrier, limits, secrets, keyAdvice, ...endpoint } = reach()
+    const { carrier, limits, secrets, keyAdvice, ownPath, ...endpoint } = reach()
+    const asked = { ...target, url: httpRequest.url, secrets, keyAdvice, ownPath, tables }
     const decoder = withPrefix(protocol.decoder(target), prefix)
     const batch = new DeltaBatch(decoder, (text) => withoutSecrets(text, secrets))
     const { wire } = sink
     let head: ResponseHead | undefined
-    refusedBy = undefined
+    refusedBy = (error) => pageWithPlace(error, asked)
+    refusedField = undefined
+    ids = []
     wire?.request(sentRequest(httpRequest, secrets))
 
     const finish = (failure: ErrorData | undefined): void => {
@@ -214,8 +237,8 @@ const startCall = <P extends ModelProfile>(
           send(sent.request)
           return
         }
-        refusedBy = (error) =>
-          withPlace(error, { provider, model: target.model, url: httpRequest.url, secrets, keyAdvice })
+        refusedBy = (error) => withPlace(error, asked)
+        refusedField = fieldIn(answer.body)
         finish(httpError(answer, { provider, error: protocol.error, secrets }))
       },
     }
@@ -255,67 +278,3 @@ const startCall = <P extends ModelProfile>(
 
 /** True for a piece of a proper answer: the server has taken the request. */
 const isAnswer = ({ type }: Delta): boolean => type !== 'error' && type !== 'progress'
-
-/** A request as a listener to the wire gets it. The secrets are copied: an endpoint forgets its old keys. */
-const sentRequest = (
-  { method, url, headers, body = '' }: HttpRequest,
-  secrets: readonly string[],
-): SentRequest => {
-  const own = [...secrets]
-  const hide = (text: string) => withoutSecrets(text, own)
-  return {
-    method,
-    url: withoutCredentials(url, hide),
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [
-        name,
-        secretName.test(name) ? hiddenValue(value) : hide(value),
-      ]),
-    ),
-    body: typeof body === 'string' ? body : '',
-    hide,
-    secrets: () => own,
-  }
-}
-
-/** A name that says "credential" is enough: a signature is made of a key, and does not contain it. */
-const hiddenValue = (value: string): string => `${/^(?:Bearer|Basic) /i.exec(value)?.[0] ?? ''}${hidden}`
-
-const withoutCredentials = (url: URL, hide: (text: string) => string): string => {
-  const query = [...url.searchParams].map(
-    ([name, value]) =>
-      `${encodeURIComponent(name)}=${secretName.test(name) ? hidden : encodeURIComponent(value)}`,
-  )
-  return hide(`${url.origin}${url.pathname}${query.length > 0 ? `?${query.join('&')}` : ''}`)
-}
-
-/** The headers of an answer that say something about the request, its limits and its retries. Never a cookie. */
-const answerHeaders = (header: HeaderReader, secrets: readonly string[]): Record<string, string> => {
-  const found: Record<string, string> = {}
-  for (const name of reportedHeaders) {
-    const value = header(name)
-    if (value !== undefined && value !== '') found[name] = redact(value, secrets).slice(0, 500)
-  }
-  return found
-}
-
-const amounts = ['limit', 'remaining', 'reset']
-
-const reportedHeaders = [
-  'content-type',
-  ...requestIdHeaders,
-  'retry-after',
-  'retry-after-ms',
-  'x-should-retry',
-  'openai-processing-ms',
-  ...amounts.flatMap((amount) => [
-    `ratelimit-${amount}`,
-    `x-ratelimit-${amount}`,
-    `x-ratelimit-${amount}-requests`,
-    `x-ratelimit-${amount}-tokens`,
-    `anthropic-ratelimit-requests-${amount}`,
-    `anthropic-ratelimit-tokens-${amount}`,
-    `anthropic-ratelimit-input-tokens-${amount}`,
-    `anthropic-ratelimit-output-tokens-${amount}`,
-  ]),
-]

@@ -1,8 +1,9 @@
 import { type ErrorData, errorDataOf } from '../../src/messages/errors.ts'
+import { isJsonObject } from '../../src/messages/json.ts'
 import { nearest } from '../../src/messages/optionNames.ts'
 import type { HeaderReader, WholeAnswer } from '../../src/transport/carriers.ts'
 import { redact, redactError } from '../../src/transport/redact.ts'
-import { modelTables } from '../models/index.ts'
+import type { ModelTable } from '../models/modelFacts.ts'
 import { isRetryableStatus, modelError } from '../wire/error.ts'
 import type { WireError } from '../wire/protocol.ts'
 
@@ -22,6 +23,10 @@ type Refused = {
   secrets: readonly string[]
   /** The advice where the key is refused, if it is not to check it. */
   keyAdvice?: string | undefined
+  /** The path of the provider's own base URL. */
+  ownPath?: string | undefined
+  /** The tables of the models that it has. */
+  tables?: readonly ModelTable[] | undefined
 }
 
 /** The error of an answer with an error status, with the provider's own message if there is one. */
@@ -41,6 +46,13 @@ export const httpError = (answer: WholeAnswer, reader: ErrorReader): ErrorData =
   const data = modelError(problem, { status, mayPass: advised ?? isRetryableStatus(status) })
   // A server may echo a key anywhere, even in the id of a request.
   return redactError({ ...data, provider }, secrets)
+}
+
+/** The field that an error body names beside its words, as OpenAI's do: some servers say no more than "Invalid input". */
+export const fieldIn = (body: string): string | undefined => {
+  const value = parsed(body)
+  const error = isJsonObject(value) ? (value.error ?? value) : undefined
+  return isJsonObject(error) && typeof error.param === 'string' ? error.param : undefined
 }
 
 /** The error of a request that was never sent: it could not be built, or its key could not be had. */
@@ -80,37 +92,66 @@ const messageOf = (answer: WholeAnswer, wire: WireError | undefined, reader: Err
 export const withPlace = (error: ErrorData, refused: Refused): ErrorData => {
   const { status } = error
   if (!status || error.code === 'context_overflow') return error
+  return placed(error, refused, adviceOn(status, error.message, refused))
+}
+
+/** Adds the place also where a server answered with success, and with a page instead of a model's answer. */
+export const pageWithPlace = (error: ErrorData, refused: Refused): ErrorData =>
+  error.code === 'html_page' || error.code === 'unexpected_body'
+    ? placed(error, refused, pathAdvice(refused) ?? 'Check baseUrl.')
+    : error
+
+const placed = (error: ErrorData, refused: Refused, advice: string): ErrorData => {
+  const { status } = error
   const { provider, model, url, secrets } = refused
   const who = model === undefined ? provider : `${provider}:${model}`
   const place = redact(`${url.host}${url.pathname}`, secrets)
-  const advice = adviceOn(status, refused)
-  const said = error.message.startsWith(`HTTP ${status}`) ? '' : `, HTTP ${status}`
+  const isSaid = status === undefined || error.message.startsWith(`HTTP ${status}`)
+  const said = isSaid ? '' : `, HTTP ${status}`
   const message = `${error.message} (${who} at ${place}${said}${advice && `. ${advice}`})`
   return { ...error, message, ...(model !== undefined && { model }) }
 }
 
 /** The usual cause of a status. */
-const adviceOn = (status: number, { provider, model = '', url, keyAdvice }: Refused): string => {
+const adviceOn = (status: number, said: string, refused: Refused): string => {
+  const { provider, model = '', keyAdvice, tables = [] } = refused
   if (status === 401) return keyAdvice ?? `Check the API key of ${provider}.`
   if (status === 402) return 'The account has no credit left.'
   if (status === 403) return keyAdvice ?? `Check what the API key of ${provider} may do.`
-  if (status !== 404 && status !== 405) return ''
-  if (!/\/(v\d|api\b|inference)/.test(url.pathname)) return 'Is /v1 missing from baseUrl?'
-  const meant = similarModel(model)
-  return meant === undefined
-    ? 'Check the name of the model and baseUrl.'
-    : `Did you mean ${provider}:${meant}?`
+  const isUnknown = /model.*(not found|not exist|not_found|unknown|no such)|unknown model/i.test(said)
+  if (status !== 404 && status !== 405 && !isUnknown) return ''
+  const wrongPath = isUnknown ? undefined : pathAdvice(refused)
+  if (wrongPath !== undefined) return wrongPath
+  const meant = similarModel(model, tables)
+  if (meant !== undefined) return `Did you mean ${provider}:${meant}?`
+  return isUnknown ? 'Check the name of the model.' : 'Check the name of the model and baseUrl.'
+}
+
+/** Advice for a base URL that holds too much, or too little; undefined for one that may be right. */
+const pathAdvice = ({ url, ownPath = '/v1' }: Refused): string | undefined => {
+  const [whole] = /\/(chat\/completions|responses|messages|embeddings)(?=\/)/.exec(url.pathname) ?? []
+  if (whole !== undefined) return `baseUrl ends before ${whole}: leave the rest out.`
+  return ownPath === '/' || /\/(v\d|api\b|inference)/.test(url.pathname)
+    ? undefined
+    : `Is ${ownPath} missing from baseUrl?`
 }
 
 /** A known model that differs in one or two letters. */
-const similarModel = (model: string): string | undefined => {
-  const names = modelTables.flatMap(({ rows }) => rows.flatMap((row) => row.names))
+const similarModel = (model: string, tables: readonly ModelTable[]): string | undefined => {
+  const names = tables.flatMap(({ rows }) => rows.flatMap((row) => row.names))
   const meant = nearest(model, names, 2)
   return meant === model ? undefined : meant
 }
 
 const fallbackMessage = ({ status, statusText, body }: WholeAnswer, secrets: readonly string[]): string => {
-  const text = plainText(redact(body, secrets)).slice(0, 300)
+  const words = plainText(redact(body, secrets)).slice(0, 300)
+  // The page of a proxy says the status again, as its title and as its heading.
+  const isMore =
+    words
+      .replaceAll(`${status}`, '')
+      .replaceAll(statusText || ' ', '')
+      .trim() !== ''
+  const text = isMore ? words : ''
   return `HTTP ${status}${statusText && ` ${statusText}`}${text && `: ${text}`}`
 }
 
@@ -133,9 +174,17 @@ const plainText = (body: string): string =>
 /** Reads the body with the protocol. A body that trips its reader must not hide the status. */
 const readError = (read: ErrorReader['error'], body: string): WireError | undefined => {
   try {
-    const value: unknown = JSON.parse(body)
+    const value = parsed(body)
     // Google wraps the errors of its streaming endpoints in an array.
     return read(Array.isArray(value) ? value[0] : value)
+  } catch {
+    return undefined
+  }
+}
+
+const parsed = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
   } catch {
     return undefined
   }

@@ -1,9 +1,17 @@
-import { AbortedError, errorDataOf, errorFrom, TimeoutError } from '../../src/messages/errors.ts'
+import {
+  AbortedError,
+  type ErrorData,
+  errorDataOf,
+  errorFrom,
+  TimeoutError,
+} from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { defaultRetryPolicy, type RetryPolicy, retryDelayMs } from '../../src/model/retryPolicy.ts'
 import { defaultTimeouts, type Timeouts } from '../../src/model/timeouts.ts'
-import type { HttpRequest } from '../../src/transport/carriers.ts'
-import { onAbort, within } from '../../src/transport/onAbort.ts'
+import type { HttpRequest, WholeAnswer } from '../../src/transport/carriers.ts'
+import type { Carrier } from '../../src/transport/exchange.ts'
+import type { Limits } from '../../src/transport/limits.ts'
+import { longestTimerMs, onAbort, within } from '../../src/transport/onAbort.ts'
 import { requestJson } from '../../src/transport/requestJson.ts'
 import type { ModelInfo, RequestOptions } from '../provider.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
@@ -11,7 +19,8 @@ import type { WireError } from '../wire/protocol.ts'
 import { type Connection, endpointOf, type ProviderRequest } from './connection.ts'
 import { httpError, unsentError, withPlace } from './httpError.ts'
 
-type HttpJsonOptions = {
+/** The place that a request outside of a run goes to, and how long it may take. */
+export type HttpPlace = {
   provider: string
   /** Left out where no model is asked. */
   model?: string
@@ -22,11 +31,27 @@ type HttpJsonOptions = {
   timeouts?: Timeouts | undefined
 }
 
-/** Sends a request that has one JSON answer; rejects with a typed error that names the provider. */
-export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest): Promise<JsonValue> => {
-  const { provider, model, connection, error, signal } = options
-  const firstChunkMs = options.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs
-  const idleMs = options.timeouts?.idleMs ?? defaultTimeouts.idleMs
+/** A request that is ready to be sent, and what its answer is read with. */
+export type Prepared = {
+  request: HttpRequest
+  carrier: Carrier
+  limits: Limits
+  secrets: readonly string[]
+  provider: string
+  /** Reads an answer with an error status. */
+  refusal(answer: WholeAnswer): ErrorData
+  firstChunkMs: number
+  idleMs: number
+}
+
+/** Sends a request with its key, and once more with another key where the first one is refused. */
+export const withKey = async <T>(
+  { provider, model, connection, error, signal, timeouts }: HttpPlace,
+  wanted: ProviderRequest,
+  send: (prepared: Prepared) => Promise<T>,
+): Promise<T> => {
+  const firstChunkMs = timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs
+  const idleMs = timeouts?.idleMs ?? defaultTimeouts.idleMs
   const { carrier, limits, secrets, keyAdvice, ...endpoint } = endpointOf(connection)
 
   const built = async (): Promise<HttpRequest> => {
@@ -40,17 +65,16 @@ export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest
       throw errorFrom(unsentError(thrown, provider, secrets))
     }
   }
-  const ask = async (): Promise<JsonValue> => {
+  const ask = async (): Promise<T> => {
     const request = await built()
     const refused = { provider, ...(model !== undefined && { model }), url: request.url, secrets, keyAdvice }
-    return requestJson({
+    return send({
       request,
       carrier,
       limits,
       secrets,
       provider,
       refusal: (answer) => withPlace(httpError(answer, { provider, error, secrets }), refused),
-      signal,
       firstChunkMs,
       idleMs,
     })
@@ -63,6 +87,10 @@ export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest
     return ask()
   }
 }
+
+/** Sends a request that has one JSON answer; rejects with a typed error that names the provider. */
+export const httpJson = (place: HttpPlace, wanted: ProviderRequest): Promise<JsonValue> =>
+  withKey(place, wanted, (prepared) => requestJson({ ...prepared, signal: place.signal }))
 
 /** Repeats a request that fails in a way that may be temporary: for requests outside a run of the chart. */
 export const retrying = async <T>(
@@ -94,6 +122,32 @@ export const inTime = async <T>(
   try {
     return await within(work(stop.signal), { signal, ms, timeout })
   } finally {
+    stop.abort()
+  }
+}
+
+/** Items that end when their signal is aborted or `timeouts.totalMs` is over, also while the caller is at work on one of them. */
+export async function* itemsInTime<T>(
+  items: (signal: AbortSignal) => AsyncIterable<T>,
+  { signal, timeouts }: RequestOptions,
+): AsyncGenerator<T, void> {
+  const stop = new AbortController()
+  const ms = timeouts?.totalMs
+  let isLate = false
+  const end = () => {
+    isLate = true
+    stop.abort()
+  }
+  const timer = ms === undefined ? undefined : setTimeout(end, Math.min(ms, longestTimerMs))
+  const forgetSignal = signal && onAbort(signal, () => stop.abort())
+  if (signal?.aborted) stop.abort()
+  try {
+    yield* items(stop.signal)
+  } catch (thrown) {
+    throw isLate ? new TimeoutError(`The request took longer than ${ms} ms (timeouts.totalMs).`) : thrown
+  } finally {
+    clearTimeout(timer)
+    forgetSignal?.()
     stop.abort()
   }
 }

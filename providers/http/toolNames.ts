@@ -1,8 +1,11 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { ChatMessage, Part } from '../../src/messages/messages.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import { arrayAt, stringAt } from '../wire/json.ts'
+import { wireIdsOf } from '../wire/request.ts'
 
-// Names of tools that a server refuses. Every server takes letters, digits, `_` and `-`, at most 64, a letter first.
+// Names of tools, and ids of calls, that a server refuses. Every server takes letters, digits, `_` and `-`, at most 64, a letter first.
 
 const plain = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/
 const longestName = 64
@@ -74,3 +77,24 @@ export const withOwnNames = (
       : delta
   })
 }
+
+/** The ids that Mistral's models want, wherever they are served; every server takes them. */
+const shortId = wireIdsOf([], { pattern: /^[a-zA-Z0-9]{9}$/, length: 9 })
+
+/** A body of chat completions with other ids for its calls and their results; the same if there are none to change. */
+export const withShortIds = (body: JsonObject): JsonObject => {
+  const messages = (arrayAt(body, 'messages') ?? []).map((message) => {
+    if (!isJsonObject(message)) return message
+    const id = stringAt(message, 'tool_call_id')
+    const calls = arrayAt(message, 'tool_calls')?.map(withShortId)
+    return {
+      ...message,
+      ...(id !== undefined && { tool_call_id: shortId(id) }),
+      ...(calls && { tool_calls: calls }),
+    }
+  })
+  return JSON.stringify(messages) === JSON.stringify(body.messages) ? body : { ...body, messages }
+}
+
+const withShortId = (call: JsonValue): JsonValue =>
+  isJsonObject(call) && typeof call.id === 'string' ? { ...call, id: shortId(call.id) } : call

@@ -15,7 +15,7 @@ export const mistralMessages = (
   target: Target<MistralProfile>,
 ): JsonObject[] => {
   const wireId = callIds(messages, 'mistral', target, mistralCallIds)
-  const wire = roleMessages(messages, {
+  const wire = roleMessages(messages, target, wireId, {
     model: (turn) => assistantMessage(turn, target, wireId),
     user: (turn) => userMessages(turn, wireId, target, mistralForms),
   })

@@ -1,7 +1,7 @@
 import { ChatDecoder } from '../openai-chat/decoder.ts'
 import { chatError } from '../openai-chat/error.ts'
 import type { Protocol } from '../wire/protocol.ts'
-import type { MistralProfile } from './profile.ts'
+import { type MistralProfile, mistralFields } from './profile.ts'
 import { mistralReplay } from './replay.ts'
 import { mistralRequest } from './request.ts'
 
@@ -11,6 +11,7 @@ export { type MistralProfile, mistralProfile } from './profile.ts'
 export const mistral: Protocol<MistralProfile> = {
   name: 'mistral',
   knownFields: true,
+  profileFields: mistralFields,
   request: mistralRequest,
   decoder: (target) => new ChatDecoder({ protocol: 'mistral', target, replay: mistralReplay() }),
   error: chatError,

@@ -1,6 +1,7 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
 import { mistralModels } from '../models/mistral.ts'
 import { abilitiesOf, type EffortWord, factsOf } from '../models/modelFacts.ts'
+import type { ProfileFields } from '../wire/protocol.ts'
 import type { IdRule } from '../wire/request.ts'
 
 /** The abilities of a model of Mistral, and its quirks. */
@@ -9,6 +10,12 @@ export type MistralProfile = ModelProfile & {
   thinkingControl?: 'reasoning_effort' | 'prompt_mode'
   /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */
   efforts?: readonly EffortWord[]
+}
+
+/** The fields that this protocol adds to a profile. */
+export const mistralFields: ProfileFields<MistralProfile> = {
+  thinkingControl: true,
+  efforts: true,
 }
 
 /** The profile of a model of Mistral by its name. */

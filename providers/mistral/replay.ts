@@ -1,7 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { modelMessage } from '../../src/messages/messages.ts'
 import type { Replay } from '../openai-chat/replay.ts'
 import { ownIdsMark } from '../openai-chat/replay.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
+import { rebuilt } from '../wire/replay.ts'
 import { mistralCallIds } from './profile.ts'
 
 /** A block of the content: thinking or a reference as it came, or the number of characters of text at this place. */
@@ -72,16 +74,11 @@ const storedBlock = (block: Block): JsonObject => {
 
 /** The content of a message from its stored blocks: where the text is no longer the same, it follows the thinking. */
 export const replayedContent = (blocks: readonly JsonValue[], text: string): JsonObject[] => {
-  const objects = blocks.filter(isJsonObject)
-  const lengths = objects.map((block) => (typeof block.text === 'number' ? block.text : 0))
-  if (lengths.reduce((sum, length) => sum + length, 0) !== text.length) {
-    return [...objects.filter((block) => block.type === 'thinking'), ...textItem(text)]
-  }
-  let at = 0
-  return objects.flatMap((block, index): JsonObject[] => {
-    const length = lengths[index] ?? 0
-    if (length === 0) return typeof block.type === 'string' ? [block] : []
-    at += length
-    return textItem(text.slice(at - length, at))
+  const thinking = blocks.filter(isJsonObject).filter(({ type }) => type === 'thinking')
+  const content = rebuilt(modelMessage(text), blocks, {
+    block: (block) => (typeof block.type === 'string' ? block : undefined),
+    text: (piece) => ({ type: 'text', text: piece }),
+    call: () => undefined,
   })
+  return content?.filter((block) => block.text !== '') ?? [...thinking, ...textItem(text)]
 }

@@ -1,11 +1,12 @@
 import { anthropicModels } from './anthropic.ts'
+import { bedrockModels } from './bedrock.ts'
 import { googleModels } from './google.ts'
 import { fireworksModels, groqModels, nvidiaModels, togetherModels } from './hosts.ts'
 import { mistralModels } from './mistral.ts'
 import type { ModelTable } from './modelFacts.ts'
 import { openaiModels } from './openai.ts'
-import { openWeightModels } from './openWeights.ts'
-import { cohereModels, deepseekModels, perplexityModels, xaiModels } from './vendors.ts'
+import { deepseekModels, openWeightModels } from './openWeights.ts'
+import { cohereModels, perplexityModels, xaiModels } from './vendors.ts'
 
 /** The tables of all models, by provider. */
 export const modelTables: readonly ModelTable[] = [
@@ -21,6 +22,7 @@ export const modelTables: readonly ModelTable[] = [
   togetherModels,
   fireworksModels,
   nvidiaModels,
+  bedrockModels,
   openWeightModels,
 ]
 

@@ -6,6 +6,12 @@ const checked = '2026-11-17'
 const modelsDev = 'https://models.dev, as of 2026-07-02'
 const catalogue = '@earendil-works/pi-ai 1.5.0, providers/data'
 
+/** The source of models as gateways list them in the newest release of the catalogue. */
+const listed = {
+  source: '@earendil-works/pi-ai 1.5.2, providers/data: openrouter, vercel-ai-gateway, huggingface',
+  checked: '2026-11-18',
+} as const
+
 // Several windows of these families are from memory.
 const text = { source: modelsDev, checked: null } as const
 const images = { reads: ['images'], source: modelsDev, checked: null } as const
@@ -58,7 +64,7 @@ export const glm53 = {
   names: ['glm-5-3', 'glm-latest', 'glm-fast-latest', 'glm-5-3-fast'],
   efforts: ['low', 'high', 'max'],
   window: 1_048_573,
-  maxOutput: 262_144,
+  maxOutput: 131_072,
   source: catalogue,
   checked,
 } as const satisfies HostedFacts
@@ -85,14 +91,34 @@ export const openWeightModels: ModelTable<HostedFacts> = {
     kimiK3,
     glm53,
     glm53Flash,
-    { ...text, names: ['qwen3'], efforts: ['none', ...words], window: 40_960 },
+    { ...text, names: ['qwen3', 'qwen-3'], efforts: ['none', ...words], window: 40_960 },
     { ...text, names: ['qwen3-next', 'qwen3-2507'], efforts: ['none', ...words], window: 262_144 },
     // Of these, one model thinks and another does not: neither can be asked to.
     {
       ...text,
-      names: ['qwen3-235b-a22b-2507', 'qwen3-235b-a22b-instruct-2507', 'qwen3-30b-a3b-instruct-2507'],
+      names: [
+        'qwen3-235b-a22b-2507',
+        'qwen3-235b-a22b-instruct-2507',
+        'qwen3-30b-a3b-instruct-2507',
+        'qwen-3-235b',
+      ],
       window: 262_144,
     },
+    { ...listed, names: ['qwen3-next-80b-a3b-instruct'], window: 262_144 },
+    {
+      ...listed,
+      names: [
+        'qwen3-vl-instruct',
+        'qwen3-vl-8b-instruct',
+        'qwen3-vl-30b-a3b-instruct',
+        'qwen3-vl-235b-a22b-instruct',
+      ],
+      reads: ['images'],
+      window: 262_144,
+    },
+    { ...listed, names: ['qwen3-max-thinking'], thinks: true, window: 256_000 },
+    { ...listed, names: ['qwen-plus'], window: 1_000_000 },
+    { ...listed, names: ['qwen3-coder-flash', 'qwen3-coder-plus'], window: 1_000_000 },
     {
       ...text,
       names: ['qwen3-235b-a22b-thinking-2507', 'qwen3-30b-a3b-thinking-2507'],
@@ -130,10 +156,11 @@ export const openWeightModels: ModelTable<HostedFacts> = {
     {
       ...text,
       ...replaysThinking,
-      names: ['deepseek-v3', 'deepseek-v3.1'],
+      names: ['deepseek-v3.1'],
       efforts: ['none', ...words],
       window: 163_840,
     },
+    { ...listed, names: ['deepseek-v3', 'deepseek-v3-0324'], window: 163_840 },
     {
       ...images,
       ...replaysThinking,
@@ -141,7 +168,9 @@ export const openWeightModels: ModelTable<HostedFacts> = {
       efforts: ['none', ...words],
       window: 262_144,
     },
-    { ...text, ...replaysThinking, names: ['kimi-k2', 'kimi-k2-thinking'], thinks: true, window: 262_144 },
+    { ...text, ...replaysThinking, names: ['kimi-k2-thinking'], thinks: true, window: 262_144 },
+    { ...listed, names: ['kimi-k2', 'kimi-k2-0711', 'kimi-k2-instruct'], window: 131_072 },
+    { ...listed, names: ['kimi-k2-0905', 'kimi-k2-instruct-0905'], window: 262_144 },
     {
       ...text,
       names: ['glm-4', 'glm-4.6', 'glm-4.7', 'glm-5', 'glm-5.1'],
@@ -156,6 +185,7 @@ export const openWeightModels: ModelTable<HostedFacts> = {
       efforts: words,
       window: 196_608,
     },
+    // MiniMax's own API gives it a million; other hosts half of that.
     { ...images, names: ['minimax-m3'], efforts: words, window: 512_000 },
     { ...images, names: ['minimax-m3.1-flash'], efforts: words, window: 1_000_000 },
     {
@@ -174,6 +204,7 @@ export const openWeightModels: ModelTable<HostedFacts> = {
     { ...images, names: ['gemma3', 'gemma-3'], window: 131_072 },
     { ...images, names: ['gemma4', 'gemma-4'], efforts: ['none', ...words], window: 262_144 },
     { ...text, names: ['gemma2', 'gemma-2', 'gemma'], window: 8192 },
+    { ...listed, names: ['mixtral-8x22b'], window: 65_536 },
     { ...text, names: ['mistral', 'mistral-nemo', 'mixtral', 'devstral', 'codestral'], window: 131_072 },
     {
       ...images,
@@ -183,21 +214,76 @@ export const openWeightModels: ModelTable<HostedFacts> = {
     { ...images, names: ['llava'], tools: false },
     {
       ...text,
-      names: ['nemotron-3', 'nemotron-3-ultra', 'nemotron-3.5'],
+      names: ['nemotron-3', 'nemotron-3.5'],
       efforts: ['none', ...words],
       window: 262_144,
     },
     {
-      ...images,
-      names: ['nemotron-3-nano-omni', 'nemotron-3.5-super-vl'],
+      ...listed,
+      names: ['nemotron-3-ultra', 'nemotron-3.5-lightning'],
       efforts: ['none', ...words],
-      window: 262_144,
+      window: 1_000_000,
+    },
+    { ...images, names: ['nemotron-3-nano-omni'], efforts: ['none', ...words], window: 262_144 },
+    {
+      ...listed,
+      names: ['nemotron-3.5-super-vl'],
+      reads: ['images'],
+      efforts: ['none', ...words],
+      window: 1_048_576,
+    },
+    { ...text, names: ['step-3.5-flash', 'hy3', 'ling-3.0'], efforts: ['none', ...words], window: 262_144 },
+    {
+      ...listed,
+      names: ['mimo-v2.5', 'hy4'],
+      reads: ['images'],
+      efforts: ['none', ...words],
+      window: 1_048_576,
     },
     {
-      ...text,
-      names: ['mimo-v2.5', 'step-3.5-flash', 'hy3', 'hy4', 'longcat-2.0', 'ling-3.0', 'ling-3.1'],
+      ...listed,
+      names: ['mimo-v2.5-pro', 'hy4-preview', 'longcat-2.0', 'ling-3.1'],
       efforts: ['none', ...words],
-      window: 262_144,
+      window: 1_000_000,
+    },
+    { ...listed, names: ['ling-3.0-flash-vl'], reads: ['images'], efforts: ['none', ...words] },
+    // They read text alone, which a name that is not known does not say.
+    {
+      ...listed,
+      names: [
+        ...['aion-2.0', 'aion-3.0', 'aion-3.0-mini', 'aion-3.5', 'aion-3.5-mini', 'ampersand-v0.1'],
+        ...['granite-4.2-8b', 'lfm-2.5', 'lfm2.5', 'lfm-3', 'mercury-2', 'mercury-2.5', 'mercury-3'],
+        ...['laguna-s-2.1', 'laguna-xs-2.1', 'beam', 'solar-mini4', 'solar-pro4', 'minimax-m1'],
+        ...['nemotron-nano', 'nemotron-super-3', 'north-mini-code', 'xing4.0', 'ripple', 'flint-v1.0'],
+      ],
+      efforts: ['none', ...words],
+    },
+    {
+      names: ['nemotron-nano-12b-v2'],
+      reads: ['images'],
+      efforts: ['none', ...words],
+      window: 131_072,
+      source: 'https://docs.nvidia.com/nemo/megatron-bridge, models/vlm/nemotron-nano-v2-vl',
+      checked: '2026-11-19',
+    },
+    { ...listed, names: ['mercury-coder-small', 'toast-1', 'relace-search'] },
+  ],
+}
+
+/** DeepSeek's own API. */
+export const deepseekModels: ModelTable<HostedFacts> = {
+  provider: 'deepseek',
+  newest: { ...deepseekFlash, names: [] },
+  rows: [
+    deepseekFlash,
+    deepseekPro,
+    {
+      names: ['deepseek-chat', 'deepseek-reasoner'],
+      efforts: ['none', 'high', 'max'],
+      window: 1_000_000,
+      retires: '2026-07-24',
+      source: 'https://api-docs.deepseek.com/news, deepseek-v4',
+      checked,
     },
   ],
 }

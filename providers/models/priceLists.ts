@@ -4,11 +4,7 @@
 /** The day on which the prices were fetched, and the catalogue that has them. */
 export const pricesChecked = { checked: '2026-11-18', source: '@earendil-works/pi-ai 1.5.2' }
 
-/** The price lists of providers, a model on each line. */
-export const priceLists: ReadonlyMap<string, string> = new Map([
-  [
-    'openai',
-    `
+export const openaiPrices = `
 chat-latest 5 30 0.5 -
 gpt-4 30 60 - -
 gpt-4-turbo 10 30 - -
@@ -53,11 +49,9 @@ o3 2 8 0.5 -
 o3-mini 1.1 4.4 0.55 -
 o3-pro 20 80 - -
 o4-mini 1.1 4.4 0.275 -
-`,
-  ],
-  [
-    'anthropic',
-    `
+`
+
+export const anthropicPrices = `
 claude-fable-5 10 50 1 12.5
 claude-fable-5-1 10 50 0.25 12.5
 claude-fable-5-2 8 40 0.2 10
@@ -76,11 +70,9 @@ claude-sonnet-4-5-20250929 3 15 0.3 3.75
 claude-sonnet-4-6 3 15 0.3 3.75
 claude-sonnet-5 2 10 0.2 2.5
 claude-sonnet-5-5 2 10 0.1 2.5
-`,
-  ],
-  [
-    'google',
-    `
+`
+
+export const googlePrices = `
 deep-research-max-preview-04-2026 2 12 0.2 - 200000 4 18 0.4 -
 deep-research-preview-04-2026 2 12 0.2 - 200000 4 18 0.4 -
 gemini-2.5-computer-use-preview-10-2025 1.25 10 - - 200000 2.5 15 - -
@@ -102,11 +94,9 @@ gemini-flash-latest 1.5 9 0.15 -
 gemini-flash-lite-latest 0.25 1.5 0.025 -
 gemini-pro-latest 2 12 0.2 - 200000 4 18 0.4 -
 gemini-robotics-er-2-preview 1 5 0.1 -
-`,
-  ],
-  [
-    'mistral',
-    `
+`
+
+export const mistralPrices = `
 codestral-2508 0.3 0.9 0.03 -
 codestral-latest 0.3 0.9 0.03 -
 deepseek-v4-1-flash-1017 0.3 1.2 0.007 -
@@ -137,37 +127,29 @@ voxtral-small-latest 0.1 0.4 0.01 -
 zai-glm-5-2 1.4 4.4 0.14 -
 zai-glm-5-3 1.4 4.4 0.14 -
 zai-glm-5-3-flash 0.15 0.5 0.03 -
-`,
-  ],
-  [
-    'deepseek',
-    `
+`
+
+const deepseekPrices = `
 deepseek-flash 0.3 1.2 0.006 -
-`,
-  ],
-  [
-    'xai',
-    `
+`
+
+export const xaiPrices = `
 grok-4.3 1.25 2.5 0.2 - 200000 2.5 5 0.4 -
 grok-4.5 2 6 0.3 - 200000 4 12 0.6 -
 grok-4.6 2 6 0.5 - 200000 4 12 1 -
 grok-4.7 2 6 0.5 - 200000 4 12 1 -
-`,
-  ],
-  [
-    'groq',
-    `
+`
+
+const groqPrices = `
 llama-3.1-8b-instant 0.05 0.08 - -
 llama-3.3-70b-versatile 0.59 0.79 - -
 openai/gpt-oss-120b 0.15 0.6 0.075 -
 openai/gpt-oss-20b 0.075 0.3 0.0375 -
 qwen/qwen3.6-27b 0.6 3 0.3 -
 qwen/qwen3.8-27b 0.8 4 - -
-`,
-  ],
-  [
-    'together',
-    `
+`
+
+const togetherPrices = `
 deepseek-ai/DeepSeek-V4-Pro-0813 1.32 3.96 0.13 -
 deepseek-ai/DeepSeek-V4.1-Flash 0.3 1.2 0.006 -
 meta-models/Muse-Spark-Open-816B-A42B 1.25 4.25 0.15 -
@@ -184,11 +166,9 @@ thinkingmachines/Inkling 1 4.05 0.17 -
 zai-org/GLM-5.2 1.4 4.4 0.26 -
 zai-org/GLM-5.3 1.4 4.4 0.26 -
 zai-org/GLM-5.3-Flash 0.15 0.5 0.03 -
-`,
-  ],
-  [
-    'fireworks',
-    `
+`
+
+const fireworksPrices = `
 accounts/fireworks/models/deepseek-v4p1-flash 0.3 1.2 0.006 -
 accounts/fireworks/models/deepseek-v4p1-flash-1017 0.3 1.2 0.006 -
 accounts/fireworks/models/ember-1 3 15 0.3 -
@@ -216,42 +196,49 @@ accounts/fireworks/routers/glm-flash-latest 0.15 0.5 0.03 -
 accounts/fireworks/routers/glm-latest 1.4 4.4 0.26 -
 accounts/fireworks/routers/kimi-k3-fast 4.5 22.5 0.45 -
 accounts/fireworks/routers/kimi-k3-spot 2.1 10.5 0.21 -
-`,
-  ],
-  [
-    'cerebras',
-    `
+`
+
+const cerebrasPrices = `
 gpt-oss-120b 0.35 0.75 0.35 -
 qwen-3.8-27b 0.99 1.49 0.99 -
-`,
-  ],
-  [
-    'moonshot',
-    `
+`
+
+const moonshotPrices = `
 kimi-k2.6 0.95 4 0.16 -
 kimi-k2.7-code 0.95 4 0.19 -
 kimi-k2.7-code-highspeed 1.9 8 0.38 -
 kimi-k3 3 15 0.3 -
 kimi-k3.1-pro 2 10 0.2 -
 kimi-k3.1-pro-highspeed 4 20 0.2 -
-`,
-  ],
-  [
-    'zai',
-    `
+`
+
+const zaiPrices = `
 glm-4.7 0.6 2.2 0.11 -
 glm-5-turbo 1.2 4 0.24 -
 glm-5.2 1.4 4.4 0.26 -
 glm-5.3 1.4 4.4 0.26 -
-`,
-  ],
-  [
-    'minimax',
-    `
+`
+
+const minimaxPrices = `
 MiniMax-M2.7 0.3 1.2 0.06 0.375
 MiniMax-M2.7-highspeed 0.6 2.4 0.06 0.375
 MiniMax-M3 0.3 1.2 0.06 - 512000 0.6 2.4 0.12 -
 MiniMax-M3.1-Flash 0.15 0.6 0.015 -
-`,
-  ],
+`
+
+/** The price lists of providers, a model on each line. */
+export const priceLists: ReadonlyMap<string, string> = new Map([
+  ['openai', openaiPrices],
+  ['anthropic', anthropicPrices],
+  ['google', googlePrices],
+  ['mistral', mistralPrices],
+  ['deepseek', deepseekPrices],
+  ['xai', xaiPrices],
+  ['groq', groqPrices],
+  ['together', togetherPrices],
+  ['fireworks', fireworksPrices],
+  ['cerebras', cerebrasPrices],
+  ['moonshot', moonshotPrices],
+  ['zai', zaiPrices],
+  ['minimax', minimaxPrices],
 ])

@@ -1,26 +1,7 @@
-import type { HostedFacts, ModelFacts, ModelTable } from './modelFacts.ts'
-import { deepseekFlash, deepseekPro } from './openWeights.ts'
+import type { ModelFacts, ModelTable } from './modelFacts.ts'
 
 const checked = '2026-11-17'
 const catalogue = '@earendil-works/pi-ai 1.5.0, providers/data'
-
-/** DeepSeek's own API. */
-export const deepseekModels: ModelTable<HostedFacts> = {
-  provider: 'deepseek',
-  newest: { ...deepseekFlash, names: [] },
-  rows: [
-    deepseekFlash,
-    deepseekPro,
-    {
-      names: ['deepseek-chat', 'deepseek-reasoner'],
-      efforts: ['none', 'high', 'max'],
-      window: 1_000_000,
-      retires: '2026-07-24',
-      source: 'https://api-docs.deepseek.com/news, deepseek-v4',
-      checked,
-    },
-  ],
-}
 
 const grok = {
   reads: ['images'],
@@ -42,6 +23,13 @@ export const xaiModels: ModelTable = {
       efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
       window: 1_000_000,
       maxOutput: 30_000,
+    },
+    {
+      ...grok,
+      names: ['grok-4.20-non-reasoning'],
+      efforts: [],
+      source: '@earendil-works/pi-ai 1.5.2, providers/data/vercel-ai-gateway',
+      checked: '2026-11-18',
     },
     {
       ...grok,

@@ -15,8 +15,14 @@ export const ollamaError = (body: unknown): WireError | undefined => {
   const text = message || stringAt(body, 'Status')
   if (!text) return nested && { message: JSON.stringify(nested) }
   const code = codeOf(nested) ?? codeOf(body)
-  return { message: text, ...(code !== undefined && { code }) }
+  return { message: advised(text), ...(code !== undefined && { code }) }
 }
+
+/** Names the cause that is not in the conversation: without a wish, a server loads a model with a short context. */
+const advised = (text: string): string =>
+  /exceed\w* (?:the|max) context length/i.test(text)
+    ? `${text.replace(/\.$/, '')}. Have more of it loaded: profile: { numCtx: 32768 }, or OLLAMA_CONTEXT_LENGTH at the server.`
+    : text
 
 const codeOf = (body: JsonObject | undefined): string | undefined => {
   const status =

@@ -13,7 +13,7 @@ export const ollamaMessages = (
   target: Target<OllamaProfile>,
 ): JsonObject[] => {
   const wireId = wireIdsOf(messages)
-  return roleMessages(messages, {
+  return roleMessages(messages, target, wireId, {
     model: (turn) => assistantMessages(turn, wireId, target),
     user: (turn) => userMessages(turn, wireId, target),
   })

@@ -2,7 +2,7 @@ import type { EnvironmentServer } from '../http/connectionOf.ts'
 import type { Protocol } from '../wire/protocol.ts'
 import { ollamaDecoder } from './decoder.ts'
 import { ollamaError } from './error.ts'
-import type { OllamaProfile } from './profile.ts'
+import { type OllamaProfile, ollamaFields } from './profile.ts'
 import { ollamaRequest } from './request.ts'
 
 export { type OllamaProfile, ollamaProfile } from './profile.ts'
@@ -11,6 +11,7 @@ export { type OllamaProfile, ollamaProfile } from './profile.ts'
 export const ollama: Protocol<OllamaProfile> = {
   name: 'ollama',
   knownFields: true,
+  profileFields: ollamaFields,
   request: ollamaRequest,
   decoder: ollamaDecoder,
   error: ollamaError,

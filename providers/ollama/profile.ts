@@ -1,6 +1,7 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
 import { abilitiesOf, type EffortWord, factsOf } from '../models/modelFacts.ts'
 import { openWeightModels } from '../models/openWeights.ts'
+import type { ProfileFields } from '../wire/protocol.ts'
 
 /** The abilities of a model of Ollama, and its quirks. */
 export type OllamaProfile = ModelProfile & {
@@ -10,6 +11,13 @@ export type OllamaProfile = ModelProfile & {
   forgetThinking?: boolean
   /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */
   efforts?: readonly EffortWord[]
+}
+
+/** The fields that this protocol adds to a profile. */
+export const ollamaFields: ProfileFields<OllamaProfile> = {
+  numCtx: true,
+  forgetThinking: true,
+  efforts: true,
 }
 
 /** The profile of a model by its name. Ollama reads images only, and fetches nothing. */

@@ -3,7 +3,7 @@ import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel
 import { toDialect } from '../../src/schema/toDialect.ts'
 import { type EffortWord, effortFor } from '../models/modelFacts.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { withProviderOptions } from '../wire/request.ts'
+import { hiddenTools, withProviderOptions } from '../wire/request.ts'
 import { compatibleDialect, ollamaToolDialect } from '../wire/schemaDialects.ts'
 import { serverToolsOf } from '../wire/serverTools.ts'
 import { ollamaMessages } from './history.ts'
@@ -25,7 +25,11 @@ export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfil
       target.profile.thinking && { think: thinkOf(request.thinking, target.profile) }),
     ...(Object.keys(options).length > 0 && { options }),
   }
-  return { path: '/chat', body: withProviderOptions(body, request.providerOptions) }
+  return {
+    path: '/chat',
+    body: withProviderOptions(body, request.providerOptions),
+    ...hiddenTools(request.tools, request.toolChoice),
+  }
 }
 
 /** Ollama has no tool choice: a tool that must not be called is not shown. */

@@ -1,11 +1,11 @@
-import { fromBase64, toBase64 } from '../../src/messages/base64.ts'
+import { joinBase64 } from '../../src/messages/base64.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { DataPart, LinkPart } from '../../src/messages/messages.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { callDeltas } from '../wire/decoder.ts'
 import { arrayAt, numberAt, objectAt, stringAt } from '../wire/json.ts'
-import { ToolCallAssembler } from '../wire/toolCallAssembler.ts'
+import { ToolCallAssembler, type ToolCallPiece } from '../wire/toolCallAssembler.ts'
 import { type Answer, reasoningText } from './replay.ts'
 import { ThinkSplitter } from './thinkSplitter.ts'
 
@@ -46,6 +46,10 @@ export class AnswerReader {
     else this.deltas.push({ type: 'text', text })
   }
 
+  readPiece(piece: ToolCallPiece): void {
+    this.deltas.push(this.#calls.add(piece))
+  }
+
   /** Everything that was held back, once the answer is whole. */
   close(): void {
     this.#emit(this.#splitter?.flush() ?? [])
@@ -65,7 +69,12 @@ export class AnswerReader {
   finish(reason: FinishReason, isCut: boolean): Answer {
     const calls = this.#calls.finish({ isCut })
     for (const delta of callDeltas(calls, reason)) this.deltas.push(delta)
-    return { calls, extras: this.#calls.extras(), hasThinking: this.#hasThinking }
+    return {
+      calls,
+      extras: this.#calls.extras(),
+      textCalls: this.#calls.textCalls(),
+      hasThinking: this.#hasThinking,
+    }
   }
 
   /**
@@ -118,24 +127,25 @@ export class AnswerReader {
     let isSibling = false
     for (const call of arrayAt(delta, 'tool_calls') ?? []) {
       if (!isJsonObject(call)) continue
-      const called = objectAt(call, 'function') ?? objectAt(call, 'custom')
+      const custom = objectAt(call, 'custom')
+      const called = objectAt(call, 'function') ?? custom
       const piece = {
         index: numberAt(call, 'index'),
         id: stringAt(call, 'id'),
         name: stringAt(called, 'name'),
         arguments: called?.arguments ?? called?.input,
+        isText: called !== undefined && called === custom,
         // Google's compatible endpoint signs its calls here.
         extra: objectAt(call, 'extra_content'),
         isSibling,
       }
-      this.deltas.push(this.#calls.add(piece))
+      this.readPiece(piece)
       isSibling = true
     }
     // How calls looked before there were tools: one of them, without an id.
     const legacy = objectAt(delta, 'function_call')
     if (legacy) {
-      const piece = { index: 0, name: stringAt(legacy, 'name'), arguments: legacy.arguments }
-      this.deltas.push(this.#calls.add(piece))
+      this.readPiece({ index: 0, name: stringAt(legacy, 'name'), arguments: legacy.arguments })
     }
   }
 }
@@ -209,14 +219,7 @@ class SpokenAnswer {
 
   get part(): DataPart | undefined {
     if (this.#pieces.length === 0) return undefined
-    // Each piece is base64 by itself, so the bytes are joined, not the texts. Streams carry PCM only.
-    const pieces = this.#pieces.map(fromBase64)
-    const bytes = new Uint8Array(pieces.reduce((size, piece) => size + piece.length, 0))
-    let size = 0
-    for (const piece of pieces) {
-      bytes.set(piece, size)
-      size += piece.length
-    }
-    return { type: 'data', mimeType: 'audio/pcm', data: toBase64(bytes) }
+    // Streams carry PCM only.
+    return { type: 'data', mimeType: 'audio/pcm', data: joinBase64(this.#pieces) }
   }
 }

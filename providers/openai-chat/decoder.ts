@@ -7,9 +7,10 @@ import { endReason } from '../wire/endWords.ts'
 import { windowReached } from '../wire/error.ts'
 import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
+import type { ToolCallPiece } from '../wire/toolCallAssembler.ts'
 import { AnswerReader } from './answerReader.ts'
 import { chatStreamError, chunkError, possibleError } from './error.ts'
-import { plainDelta, TextTemplate } from './fastPath.ts'
+import { ChunkTemplate, plainDelta, plainPiece, plainText } from './fastPath.ts'
 import type { Replay } from './replay.ts'
 
 type ChatDecoderOptions = {
@@ -29,7 +30,10 @@ type ChatDecoderOptions = {
 export class ChatDecoder implements Decoder {
   readonly #options: ChatDecoderOptions
   readonly #answer: AnswerReader
-  readonly #template = new TextTemplate()
+  readonly #texts = new ChunkTemplate('content', (chunk) => plainText(plainDelta(chunk)))
+  readonly #pieces = new ChunkTemplate('arguments', (chunk) => plainPiece(plainDelta(chunk))?.arguments)
+  /** The index of the call that the last chunk had a piece of, if that brought arguments alone. */
+  #pieceIndex: number | undefined
   /** The number of items reported of each list: Perplexity and xAI repeat their sources in every chunk. */
   readonly #reported = new Map<string, number>()
   #hasId = false
@@ -55,19 +59,17 @@ export class ChatDecoder implements Decoder {
 
   push({ event, data }: WireEvent): readonly Delta[] {
     if (this.#isOver) return []
-    const known = event === 'error' ? undefined : this.#template.read(data)
-    if (known !== undefined) return this.#readText(known)
+    const short = event === 'error' ? undefined : this.#readShort(data)
+    if (short) return short
     if (isEndMark(data)) return this.#failure ? this.#fail(this.#failure) : this.#finish()
     const chunk = parseWireObject(data)
     if (chunk instanceof BadWireJson) {
       return this.#fail(event === 'error' ? chatStreamError({ error: data }) : chunk.error)
     }
     if (!chunk) return []
-    const plain = this.#hasId && event !== 'error' ? plainDelta(chunk) : undefined
-    if (plain) {
-      this.#template.learn(data, plain.content)
-      return this.#readText(plain.content)
-    }
+    const plain = this.#hasId && event !== 'error' ? this.#readPlain(data, plainDelta(chunk)) : undefined
+    if (plain) return plain
+    this.#pieceIndex = undefined
     const hasUsage = this.#readChunk(chunk)
     const error = chunkError(chunk, event)
     this.#failure ??= error
@@ -85,16 +87,54 @@ export class ChatDecoder implements Decoder {
     return this.#fail(this.#suspicion ?? truncated('a finish_reason or [DONE]'))
   }
 
+  /** Reads a chunk that is like the one before it, but for its text. */
+  #readShort(data: string): Delta[] | undefined {
+    const text = this.#texts.read(data)
+    if (text !== undefined) return this.#readText(text)
+    const index = this.#pieceIndex
+    const piece = index === undefined ? undefined : this.#pieces.read(data)
+    return index === undefined || piece === undefined
+      ? undefined
+      : this.#readPiece({ index, arguments: piece })
+  }
+
+  /** Reads a chunk that brings a text, or a piece of one call, and nothing else. */
+  #readPlain(data: string, delta: JsonObject | undefined): Delta[] | undefined {
+    const text = plainText(delta)
+    if (text !== undefined) {
+      this.#pieceIndex = undefined
+      this.#texts.learn(data, text)
+      return this.#readText(text)
+    }
+    const piece = plainPiece(delta)
+    if (!piece) return undefined
+    const isMore = piece.id === '' && piece.name === ''
+    // Short arguments come in two or three pieces: only more of them are worth a template.
+    if (isMore && this.#pieceIndex === piece.index) this.#pieces.learn(data, piece.arguments)
+    else this.#pieces.forget()
+    this.#pieceIndex = isMore ? piece.index : undefined
+    return this.#readPiece(piece)
+  }
+
   /** The text of a chunk that brings nothing else. */
   #readText(content: string): Delta[] {
-    this.#hasDelta = true
-    const hasContent = content !== ''
-    this.#isSettled = this.#isComplete && !hasContent
-    this.#isEager ||= this.#isComplete && hasContent
-    this.#hasContent ||= hasContent
+    this.#noteContent(content !== '')
     this.#options.replay.read({ content })
     this.#answer.readText(content)
     return this.#take()
+  }
+
+  #readPiece(piece: ToolCallPiece): Delta[] {
+    this.#noteContent(true)
+    this.#answer.readPiece(piece)
+    return this.#take()
+  }
+
+  #noteContent(hasContent: boolean): void {
+    this.#hasDelta = true
+    this.#isSettled = this.#isComplete && !hasContent
+    this.#isEager ||= this.#isComplete && hasContent
+    this.#hasContent ||= hasContent
   }
 
   /** Reads a chunk; true if it brought usage. */

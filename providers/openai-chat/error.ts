@@ -71,10 +71,24 @@ const errorObject = (body: unknown): Found | undefined => {
     return { error: { message, ...(message !== inner && { code: inner }) }, around: body }
   }
   if (isJsonObject(inner) && Object.keys(inner).length > 0) return { error: inner, around: body }
+  const failed = failureAtMiniMax(body)
+  if (failed) return { error: failed, around: body }
   if (Object.hasOwn(body, 'choices')) return undefined
   const hasText = ['message', 'detail', 'msg', 'title'].some((key) => isText(ownValue(body, key)))
   return hasText ? { error: body, around: body } : undefined
 }
+
+/** MiniMax answers a request that it refuses with 200, and says so beside everything else. */
+const failureAtMiniMax = (body: JsonObject): JsonObject | undefined => {
+  const status = objectAt(body, 'base_resp')
+  const code = numberAt(status, 'status_code') ?? 0
+  if (code === 0) return undefined
+  const type = passingAtMiniMax.has(code) ? 'unavailable' : 'refused'
+  return { message: stringAt(status, 'status_msg') || `MiniMax says ${code}.`, code, type }
+}
+
+/** The codes of answers that were late, of too many requests, and of failures inside. */
+const passingAtMiniMax: ReadonlySet<number> = new Set([1000, 1001, 1002, 1013, 1024, 1033])
 
 const isText = (value: JsonValue | undefined): boolean =>
   typeof value === 'string' ? value !== '' : typeof value === 'object' && value !== null

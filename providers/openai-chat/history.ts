@@ -25,7 +25,7 @@ export const chatMessages = (
   const { systemRole = 'system', bridgesToolResults = false } = target.profile
   const wireId = callIds(messages, 'openai-chat', target, callIdRule(target.profile))
   const forms = chatForms(target.profile)
-  const wire = roleMessages(messages, {
+  const wire = roleMessages(messages, target, wireId, {
     system: systemRole,
     model: (turn) => assistantMessage(turn, target, wireId),
     user: (turn) => userMessages(turn, wireId, target, forms),
@@ -45,9 +45,11 @@ const assistantMessage = (
   const images = target.profile.replaysImages ? turn.parts.filter(isImage).map(imageOf) : []
   if (text === '' && calls.length === 0 && images.length === 0) return []
   const extras = arrayAt(opaque, 'extraContent') ?? []
+  const textCalls = arrayAt(opaque, 'textCalls') ?? []
   const toolCalls = calls.map((call, at): JsonObject => {
     const extra = extras[at]
-    return { ...functionCall(call, wireId), ...(isJsonObject(extra) && { extra_content: extra }) }
+    const sent = textCalls.includes(at) ? customCall(call, wireId) : functionCall(call, wireId)
+    return { ...sent, ...(isJsonObject(extra) && { extra_content: extra }) }
   })
   return [
     {
@@ -131,6 +133,13 @@ export const functionCall = (call: ToolCallPart, wireId: (id: string) => string)
   id: wireId(call.id),
   type: 'function',
   function: { name: call.name, arguments: argumentsText(call) },
+})
+
+/** A call of a tool that takes any text: its one argument was that text. */
+const customCall = (call: ToolCallPart, wireId: (id: string) => string): JsonObject => ({
+  id: wireId(call.id),
+  type: 'custom',
+  custom: { name: call.name, input: stringAt(call.arguments, 'input') ?? '' },
 })
 
 /** Arguments that never parsed are not sent back: servers that parse the history would refuse it for ever. */

@@ -1,22 +1,17 @@
 import type { Protocol } from '../wire/protocol.ts'
 import { ChatDecoder } from './decoder.ts'
 import { chatError } from './error.ts'
-import type { OpenAIChatProfile } from './profile.ts'
+import { chatFields, type OpenAIChatProfile } from './profile.ts'
 import { chatReplay } from './replay.ts'
 import { chatRequest } from './request.ts'
 
-export {
-  chatProfile,
-  gatewayProfile,
-  hostedProfile,
-  type OpenAIChatProfile,
-  openaiChatProfile,
-} from './profile.ts'
+export { chatProfile, type OpenAIChatProfile, openaiChatProfile } from './profile.ts'
 
 /** Chat completions, as OpenAI defined them and as everyone else speaks them. */
 export const openaiChat: Protocol<OpenAIChatProfile> = {
   name: 'openai-chat',
   knownFields: true,
+  profileFields: chatFields,
   request: chatRequest,
   decoder: (target) =>
     new ChatDecoder({

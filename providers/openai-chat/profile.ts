@@ -1,19 +1,7 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { anthropicModels } from '../models/anthropic.ts'
-import { googleModels } from '../models/google.ts'
-import { mistralModels } from '../models/mistral.ts'
-import {
-  abilitiesOf,
-  type EffortWord,
-  factsOf,
-  type HostedFacts,
-  knownModel,
-  type ModelTable,
-  type RefusedSetting,
-} from '../models/modelFacts.ts'
+import { abilitiesOf, type EffortWord, knownModel, type RefusedSetting } from '../models/modelFacts.ts'
 import { openaiModels } from '../models/openai.ts'
-import { openWeightModels } from '../models/openWeights.ts'
-import { cohereModels, deepseekModels, perplexityModels, xaiModels } from '../models/vendors.ts'
+import type { ProfileFields } from '../wire/protocol.ts'
 import type { IdRule } from '../wire/request.ts'
 
 /** The field that says whether and how much a vendor's models think. */
@@ -53,7 +41,10 @@ export type OpenAIChatProfile = ModelProfile & {
    * reasoning goes back to the model that made it, under the name that the server gave it.
    */
   reasoningReplay?: 'none' | 'reasoning_content' | 'reasoning' | 'reasoning_details'
-  /** Splits `<think>` out of the text; `opened` where the chat template has written the opening tag already. */
+  /**
+   * Splits `<think>…</think>` off an answer that begins with it; `opened` where the chat template has written the opening tag
+   * already. Servers without a parser for the model's thinking leave it in the text.
+   */
   splitThinkTags?: boolean | 'opened'
   /** OpenAI refuses tool-call ids of more than 40 characters; `any` where a server does not care. */
   toolCallIds?: IdRule | 'any'
@@ -74,10 +65,40 @@ export type OpenAIChatProfile = ModelProfile & {
   audioFormats?: readonly string[]
 }
 
+/** The fields that this protocol adds to a profile. */
+export const chatFields: ProfileFields<OpenAIChatProfile> = {
+  rejectsStreamOptions: true,
+  maxTokensField: true,
+  systemRole: true,
+  refuses: true,
+  strictSchemas: true,
+  thinkingControl: true,
+  efforts: true,
+  toolsOnlyWithoutThinking: true,
+  reasoningReplay: true,
+  splitThinkTags: true,
+  toolCallIds: true,
+  bridgesToolResults: true,
+  pdfLinks: true,
+  promptCache: true,
+  serverTools: true,
+  replaysImages: true,
+  audioFormats: true,
+}
+
 const openaiCallIds: IdRule = { pattern: /^[\s\S]{1,40}$/, length: 40 }
 
 export const callIdRule = ({ toolCallIds = openaiCallIds }: OpenAIChatProfile): IdRule | undefined =>
   toolCallIds === 'any' ? undefined : toolCallIds
+
+/** The quirks of most servers that speak this protocol without being OpenAI. */
+export const compatible = {
+  strictSchemas: false,
+  maxTokensField: 'max_tokens',
+  toolCallIds: 'any',
+  // Without a parser for it, thinking is in the text: LM Studio, vLLM, llama.cpp, Groq's Qwen, MiniMax.
+  splitThinkTags: true,
+} as const
 
 /** A server that speaks OpenAI's chat protocol, and of which no more is known: the base for your own profile. */
 export const chatProfile: OpenAIChatProfile = {
@@ -87,24 +108,13 @@ export const chatProfile: OpenAIChatProfile = {
   schemaWithTools: false,
   thinking: true,
   attachments: { images: true, pdf: false, audio: false, links: true },
-  strictSchemas: false,
-  maxTokensField: 'max_tokens',
-  toolCallIds: 'any',
+  ...compatible,
 }
 
-/** The quirks that most servers share that speak this protocol without being OpenAI. */
-const compatible = {
-  strictSchemas: false,
-  maxTokensField: 'max_tokens',
-  toolCallIds: 'any',
-} as const
-
-/** The profile of OpenAI's models over chat completions, and of any other model that a compatible server may have. */
+/** The profile of OpenAI's models over chat completions. Of other models on another server, only what most servers share. */
 export const openaiChatProfile = (model: string, isOtherServer = false): OpenAIChatProfile => {
   const known = knownModel(openaiModels, model)
-  // vLLM and llama.cpp never call a tool in a request that has a schema for the answer.
-  // Its text may be about tags: only a server that is known to leave thinking in the text has it split.
-  if (!known && isOtherServer) return { ...hostedProfile(openWeightModels)(model), splitThinkTags: false }
+  if (!known && isOtherServer) return chatProfile
   const { chat, refuses, efforts, ...facts } = known ?? openaiModels.newest
   return {
     ...abilitiesOf({ ...facts, ...(efforts && { efforts }) }, { schemaWithTools: true }),
@@ -114,56 +124,5 @@ export const openaiChatProfile = (model: string, isOtherServer = false): OpenAIC
     ...(isOtherServer
       ? { ...compatible, ...(efforts && { maxTokensField: 'max_completion_tokens' }) }
       : { promptCache: 'key' }),
-  }
-}
-
-/** The profile of the models of a host. */
-export const hostedProfile =
-  (table: ModelTable<HostedFacts>, quirks: Partial<OpenAIChatProfile> = {}) =>
-  (model: string): OpenAIChatProfile => {
-    const facts = factsOf(table, model)
-    const { efforts, thinkingControl, reasoningReplay, refuses, serverTools } = facts
-    return {
-      ...abilitiesOf(facts),
-      ...compatible,
-      // Servers without a parser for the model's thinking leave it in the text: Groq's Qwen, LM Studio, vLLM, MiniMax.
-      splitThinkTags: true,
-      ...(efforts && { efforts }),
-      ...(reasoningReplay && { reasoningReplay }),
-      ...(refuses && { refuses }),
-      ...(serverTools && { serverTools }),
-      ...quirks,
-      // The row of a model knows more than that of its host.
-      ...(thinkingControl && { thinkingControl }),
-    }
-  }
-
-/**
- * Models of any vendor, for gateways. A vendor's own table knows its models better than that of the open weights, and
- * DeepSeek's comes before that of Mistral, which hosts some of its models for text alone.
- */
-const anyVendor = [
-  openaiModels,
-  anthropicModels,
-  googleModels,
-  deepseekModels,
-  mistralModels,
-  cohereModels,
-  xaiModels,
-  perplexityModels,
-  openWeightModels,
-]
-
-/** The profile of a model behind a gateway that translates every setting itself: only what the model reads is its own. */
-export const gatewayProfile = (model: string): ModelProfile => {
-  const facts = anyVendor.map((table) => knownModel(table, model)).find((row) => row !== undefined)
-  const { attachments, thinking, ...abilities } = abilitiesOf(facts ?? openWeightModels.newest)
-  // The gateway reads documents and sends their text, for every model.
-  return {
-    ...abilities,
-    tools: true,
-    nativeSchema: true,
-    thinking,
-    attachments: { ...attachments, pdf: true },
   }
 }

@@ -11,6 +11,8 @@ export type Answer = {
   calls: readonly WireToolCall[]
   /** The data that came with each call and must go back with it. */
   extras: readonly (JsonObject | null)[]
+  /** The places of the calls of tools that take any text. */
+  textCalls: readonly number[]
   hasThinking: boolean
 }
 
@@ -31,12 +33,13 @@ export const chatReplay = ({ profile }: Target<OpenAIChatProfile>): Replay => {
       if (isAsSent || reasoningReplay === 'reasoning_details') details.add(delta)
       if (isAsSent) field ??= reasoningField(delta)
     },
-    data: ({ calls, extras, hasThinking }) => ({
+    data: ({ calls, extras, textCalls, hasThinking }) => ({
       ...(details.items.length > 0 && { reasoningDetails: details.items }),
       // The text itself is on the message already.
       ...(hasThinking && isText && { thinking: true }),
       ...(field && details.items.length === 0 && { reasoningField: field }),
       ...(extras.some((extra) => extra !== null) && { extraContent: [...extras] }),
+      ...(textCalls.length > 0 && { textCalls: [...textCalls] }),
       ...ownIdsMark(calls, callIdRule(profile)),
     }),
   }
@@ -125,6 +128,7 @@ export const callIds = (
     if (opaque?.ownIds !== true || opaque.model !== target.model) continue
     for (const call of toolCallsOf(message)) own.add(call.id)
   }
+  if (!rule) return original
   const ruled = wireIdsOf(messages, rule)
-  return (id) => (own.has(id) ? original(id) : ruled(id))
+  return own.size === 0 ? ruled : (id) => (own.has(id) ? original(id) : ruled(id))
 }

@@ -9,6 +9,7 @@ import type { Target, WireRequest } from '../wire/protocol.ts'
 import { cacheKey, cacheMarker, requestEnds, withProviderOptions } from '../wire/request.ts'
 import { compatibleDialect, openaiDialect, openaiStrict } from '../wire/schemaDialects.ts'
 import { chatServerTools, serverToolsOf } from '../wire/serverTools.ts'
+import { writtenOnce } from '../wire/written.ts'
 import { chatMessages } from './history.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
@@ -65,20 +66,20 @@ export const toolSettings = (
   const { tools = [], toolChoice, parallelToolCalls } = request
   if (tools.length + options.serverTools.length === 0) return {}
   return {
-    tools: [...tools.map((tool) => functionTool(tool, options.strictSchemas)), ...options.serverTools],
+    tools: [...tools.flatMap((tool) => functionTools(tool, options.strictSchemas)), ...options.serverTools],
     ...(toolChoice !== undefined && { tool_choice: wireToolChoice(toolChoice, options.required) }),
     ...(parallelToolCalls !== undefined &&
       !options.refusesParallel && { parallel_tool_calls: parallelToolCalls }),
   }
 }
 
-const functionTool = ({ name, description, inputSchema }: ToolSpec, strictSchemas: boolean): JsonObject => {
-  const { schema: parameters, ...strict } = wireSchema(inputSchema, strictSchemas)
-  return {
-    type: 'function',
-    function: { name, ...(description !== '' && { description }), parameters, ...strict },
-  }
-}
+const functionTools = (spec: ToolSpec, strictSchemas: boolean): JsonObject[] =>
+  writtenOnce(spec, functionTools, `${strictSchemas}`, () => {
+    const { name, description, inputSchema } = spec
+    const { schema: parameters, ...strict } = wireSchema(inputSchema, strictSchemas)
+    const called = { name, ...(description !== '' && { description }), parameters, ...strict }
+    return [{ type: 'function', function: called }]
+  })
 
 const wireSchema = (schema: JsonObject, strictSchemas: boolean): { schema: JsonObject; strict?: true } => {
   if (!strictSchemas) return { schema: toDialect(schema, compatibleDialect) }

@@ -3,62 +3,84 @@ import {
   type ChatMessage,
   type DataPart,
   type ToolResultPart,
+  textOf,
   toolCallsOf,
   toolResultsOf,
 } from '../../src/messages/messages.ts'
+import type { ToolSpec } from '../../src/model/chatModel.ts'
 import { foundIn } from '../../src/model/deferredTools.ts'
+import { toolChangeOf } from '../../src/model/promptChange.ts'
 import { responsesForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, readableBlock, resultContent } from '../wire/attachments.ts'
 import type { Target } from '../wire/protocol.ts'
-import { type IdRule, wireIdsOf } from '../wire/request.ts'
+import { type IdRule, idsIn, wireIdsOf } from '../wire/request.ts'
+import { writtenOnce } from '../wire/written.ts'
 import { clientOutput, isClientCall } from './clientTools.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 import { callersIn, callTypesIn, replayItems } from './replay.ts'
 
 const callIdRule: IdRule = { pattern: /^.{1,64}$/s, length: 40 }
 
-/**
- * The input items of the turns from `start` on; the turns before it are known to the server already. `deferred` are the
- * tools that are added where a search found them, by name.
- */
+/** The tools that join in the middle of a conversation, and how each of them is written. */
+type JoiningTools = {
+  /** The names that the request offers from its beginning. */
+  known: readonly string[]
+  /** The tools that are added where a search found them, by name. */
+  deferred: ReadonlyMap<string, JsonObject>
+  define: (spec: ToolSpec) => JsonObject
+}
+
+/** The input items of the turns from `start` on; the turns before it are known to the server already. */
 export const responsesInput = (
   turns: readonly ChatMessage[],
   start: number,
   target: Target<OpenAIResponsesProfile>,
-  deferred: ReadonlyMap<string, JsonObject> = new Map(),
+  joining: JoiningTools,
 ): JsonObject[] => {
   const wireId = wireIds(turns, start)
   const types = callTypes(turns, target.provider)
   const callers = new Map(turns.flatMap((turn) => callersIn(turn, target.provider)))
-  const added = additions(turns, deferred)
-  return turns
-    .slice(start)
-    .flatMap((turn) =>
-      turn.role === 'model'
-        ? modelItems(turn, target, wireId)
-        : userItems(turn, target, wireId, { types, callers, added: added.get(turn) ?? [] }),
-    )
+  const added = additions(turns, joining)
+  const keyOf = (id: string): string => JSON.stringify([wireId(id), types.get(id), callers.get(id)])
+  return turns.slice(start).flatMap((turn) => {
+    if (turn.role === 'model')
+      return writtenOnce(turn, target, idsIn(turn, keyOf), () => modelItems(turn, target, wireId))
+    const tools = added.get(turn)
+    const additional = additionalTools(tools ?? [])
+    if (turn.role === 'system') return [...developerMessage(textOf(turn)), ...additional]
+    const write = () => userItems(turn, target, wireId, { types, callers, additional })
+    return tools ? write() : writtenOnce(turn, target, idsIn(turn, keyOf), write)
+  })
 }
 
-/** The tools that each turn adds: each of them once, where it was found first. */
+/** The tools that each turn adds: each of them once, where it is found or added first. */
 const additions = (
   turns: readonly ChatMessage[],
-  deferred: ReadonlyMap<string, JsonObject>,
+  { known, deferred, define }: JoiningTools,
 ): Map<ChatMessage, JsonObject[]> => {
-  const left = new Map(deferred)
+  const names = new Set(known)
   const added = new Map<ChatMessage, JsonObject[]>()
-  for (const turn of left.size > 0 ? turns : []) {
-    const tools = toolResultsOf(turn)
-      .flatMap(foundIn)
-      .flatMap((name) => {
-        const found = left.get(name)
-        left.delete(name)
-        return found ? [found] : []
-      })
+  for (const turn of turns) {
+    const specs = toolChangeOf(turn)?.added ?? []
+    const found = deferred.size > 0 ? toolResultsOf(turn).flatMap(foundIn) : []
+    const tools: JsonObject[] = []
+    for (const name of [...found, ...specs.map((spec) => spec.name)]) {
+      const spec = specs.find((each) => each.name === name)
+      const definition = spec ? define(spec) : deferred.get(name)
+      if (definition && !names.has(name)) tools.push(definition)
+      names.add(name)
+    }
     if (tools.length > 0) added.set(turn, tools)
   }
   return added
 }
+
+const additionalTools = (tools: JsonObject[]): JsonObject[] =>
+  tools.length > 0 ? [{ type: 'additional_tools', role: 'developer', tools }] : []
+
+/** A changed system prompt, where it changes. */
+const developerMessage = (text: string): JsonObject[] =>
+  text === '' ? [] : [{ type: 'message', role: 'developer', content: text }]
 
 const userItems = (
   turn: ChatMessage,
@@ -67,11 +89,11 @@ const userItems = (
   {
     types,
     callers,
-    added,
+    additional,
   }: {
     types: ReadonlyMap<string, string>
     callers: ReadonlyMap<string, JsonObject>
-    added: JsonObject[]
+    additional: JsonObject[]
   },
 ): JsonObject[] => {
   const results = toolResultsOf(turn).map((part): JsonObject => {
@@ -86,7 +108,6 @@ const userItems = (
       }
     )
   })
-  const additional = added.length > 0 ? [{ type: 'additional_tools', role: 'developer', tools: added }] : []
   return [...results, ...additional, ...userMessage(userContent(turn.parts, target))]
 }
 

@@ -1,7 +1,7 @@
 import type { Protocol } from '../wire/protocol.ts'
 import { responsesDecoder } from './decoder.ts'
 import { responsesError } from './error.ts'
-import type { OpenAIResponsesProfile } from './profile.ts'
+import { type OpenAIResponsesProfile, responsesFields } from './profile.ts'
 import { protocolName } from './replay.ts'
 import { responsesRequest } from './request.ts'
 
@@ -13,6 +13,7 @@ export { isUnknownPreviousResponse, withoutPreviousResponse } from './request.ts
 export const openaiResponses: Protocol<OpenAIResponsesProfile> = {
   name: protocolName,
   knownFields: true,
+  profileFields: responsesFields,
   request: responsesRequest,
   decoder: responsesDecoder,
   error: responsesError,

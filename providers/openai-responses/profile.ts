@@ -7,6 +7,7 @@ import {
   type RefusedSetting,
 } from '../models/modelFacts.ts'
 import { openaiModels } from '../models/openai.ts'
+import type { ProfileFields } from '../wire/protocol.ts'
 
 /** The abilities of a model behind the Responses API, and its quirks. */
 export type OpenAIResponsesProfile = ModelProfile & {
@@ -28,6 +29,18 @@ export type OpenAIResponsesProfile = ModelProfile & {
   anyFile?: boolean
 }
 
+/** The fields that this protocol adds to a profile. */
+export const responsesFields: ProfileFields<OpenAIResponsesProfile> = {
+  stateless: true,
+  systemAsMessage: true,
+  refuses: true,
+  efforts: true,
+  reasoningSummary: true,
+  toolOutputs: true,
+  promptCache: true,
+  anyFile: true,
+}
+
 /** The profile of OpenAI's models over the Responses API. */
 export const openaiResponsesProfile = (model: string, isOtherServer = false): OpenAIResponsesProfile => {
   const facts = factsOf(openaiModels, model)
@@ -35,7 +48,8 @@ export const openaiResponsesProfile = (model: string, isOtherServer = false): Op
     ...responsesProfileOf(facts),
     ...(!isOtherServer && { promptCache: 'key', toolOutputs: true }),
     // The generation that thinks beside tools on this API alone also takes tools in the middle of a conversation.
-    ...(!isOtherServer && facts.chat === 'toolsOnlyWithoutThinking' && { deferredTools: true }),
+    ...(!isOtherServer &&
+      facts.chat === 'toolsOnlyWithoutThinking' && { deferredTools: true, appendsChanges: true }),
     anyFile: true,
   }
 }

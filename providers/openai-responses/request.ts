@@ -1,8 +1,10 @@
 import { endsCompacted } from '../../src/messages/compaction.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
-import type { ChatMessage } from '../../src/messages/messages.ts'
-import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
+import { type ChatMessage, toolResultsOf } from '../../src/messages/messages.ts'
+import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
+import { foundIn } from '../../src/model/deferredTools.ts'
+import { toolChangeOf } from '../../src/model/promptChange.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
 import { anyEffort, effortFor, type RefusedSetting, someThinking } from '../models/modelFacts.ts'
@@ -35,7 +37,7 @@ export const responsesRequest = (
   return {
     path: '/responses',
     body: include.length > 0 ? { ...whole, include } : whole,
-    ...(!isStateless(request, target) && { prefix: prefixOfTurns(conversationOf(request.messages).turns) }),
+    prefix: prefixOfTurns(conversationOf(request.messages).turns),
   }
 }
 
@@ -63,10 +65,14 @@ const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfi
   const { system, turns } = conversationOf(request.messages)
   const stateless = isStateless(request, target)
   const previous = stateless ? undefined : previousResponseOf(turns, target.provider)
-  const deferred = new Map(
-    request.tools?.filter((each) => each.deferred).map((each) => [each.name, functionTool(each)]),
-  )
-  const input = responsesInput(turns, previous ? previous.position + 1 : 0, target, deferred)
+  const { tools = [] } = request
+  const input = responsesInput(turns, previous ? previous.position + 1 : 0, target, {
+    known: tools.filter(({ deferred }) => !deferred).map(({ name }) => name),
+    deferred: new Map(
+      tools.filter(({ deferred }) => deferred).map((each) => [each.name, functionTool(each)]),
+    ),
+    define: functionTool,
+  })
   const systemMessage = profile.systemAsMessage && !previous && system !== ''
   return {
     ...(system !== '' && !profile.systemAsMessage && { instructions: system }),
@@ -80,19 +86,38 @@ const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfi
 }
 
 const toolSettings = (
-  { tools = [], toolChoice, parallelToolCalls, providerOptions }: ModelRequest,
+  request: ModelRequest,
   { refuses = [] }: OpenAIResponsesProfile,
   serverTools: JsonObject[],
 ): JsonObject => {
+  const { tools = [], parallelToolCalls, providerOptions } = request
   // A deferred tool is added where a search has found it.
   const offered = [...tools.filter(({ deferred }) => !deferred).map(functionTool), ...serverTools]
-  if (offered.length === 0 && !providerOptions?.tools) return {}
+  const { added, removed } = changedTools(request)
+  const found = new Set(removed.size > 0 ? request.messages.flatMap(toolResultsOf).flatMap(foundIn) : [])
+  if (offered.length + added.length === 0 && !providerOptions?.tools) return {}
+  const joined = [...tools.filter(({ name, deferred }) => deferred && found.has(name)), ...added].map(
+    functionTool,
+  )
+  const allowed = [...offered, ...joined].filter(({ name }) => !removed.has(name))
+  const choice = choiceOf(request, added, removed.size > 0 ? allowed : undefined)
   return {
     ...(offered.length > 0 && { tools: offered }),
-    ...(toolChoice !== undefined && { tool_choice: choiceOf(toolChoice, tools) }),
+    ...(choice !== undefined && { tool_choice: choice }),
     ...(parallelToolCalls !== undefined &&
       !refuses.includes('parallelToolCalls') && { parallel_tool_calls: parallelToolCalls }),
   }
+}
+
+/** The tools that were added in the middle of the conversation, and the names of those that may not be called any more. */
+const changedTools = ({ messages }: ModelRequest): { added: ToolSpec[]; removed: ReadonlySet<unknown> } => {
+  const added = new Map<string, ToolSpec>()
+  const removed = new Set<unknown>()
+  for (const change of messages.flatMap((message) => toolChangeOf(message) ?? [])) {
+    for (const spec of change.added) if (!removed.delete(spec.name)) added.set(spec.name, spec)
+    for (const name of change.removed) removed.add(name)
+  }
+  return { added: [...added.values()], removed }
 }
 
 const functionTool = ({ name, description, inputSchema, wire }: ToolSpec): JsonObject => {
@@ -104,11 +129,26 @@ const functionTool = ({ name, description, inputSchema, wire }: ToolSpec): JsonO
   return { type: 'function', name, description, parameters, strict }
 }
 
-const choiceOf = (choice: ToolChoice, tools: readonly ToolSpec[]): JsonValue => {
-  if (typeof choice === 'string') return choice
-  const type = tools.find(({ name }) => name === choice.tool)?.wire?.[protocolName]?.type
-  return type === undefined ? { type: 'function', name: choice.tool } : { type }
+/** The choice of tools. Where some are removed it names those that are left: the list of tools stays what it was. */
+const choiceOf = (
+  { tools = [], toolChoice: choice }: ModelRequest,
+  added: readonly ToolSpec[],
+  allowed: readonly JsonObject[] | undefined,
+): JsonValue | undefined => {
+  if (typeof choice === 'object') {
+    const type = [...tools, ...added].find(({ name }) => name === choice.tool)?.wire?.[protocolName]?.type
+    return type === undefined ? { type: 'function', name: choice.tool } : { type }
+  }
+  if (!allowed || choice === 'none') return choice
+  if (allowed.length === 0) return 'none'
+  return { type: 'allowed_tools', mode: choice ?? 'auto', tools: allowed.map(referenceTo) }
 }
+
+const referenceTo = ({ type = null, name, server_label }: JsonObject): JsonObject => ({
+  type,
+  ...(name !== undefined && { name }),
+  ...(server_label !== undefined && { server_label }),
+})
 
 const generationSettings = (request: ModelRequest, profile: OpenAIResponsesProfile): JsonObject => {
   const { temperature, topP, maxOutputTokens, thinking, outputSchema } = request

@@ -161,6 +161,42 @@ export const cohereForms: AttachmentForms = {
   image: { formats: webImages, inline: chatImage, link: chatImage },
 }
 
+const converseFile = (kind: 'image' | 'video' | 'audio') => ({
+  inline: ({ mimeType, data }: InlineFile): JsonObject => ({
+    [kind]: { format: converseFormat(mimeType), source: { bytes: data } },
+  }),
+})
+
+const converseFormat = (mimeType: string): string =>
+  mimeType === 'image/jpeg' ? 'jpeg' : endingOf(mimeType).slice(1) || formatOf(mimeType)
+
+const converseDocument = ({ mimeType, data, name }: InlineFile): JsonObject => ({
+  document: { format: converseFormat(mimeType), name: documentName(name), source: { bytes: data } },
+})
+
+/** The API takes few characters here, and the ending not at all. */
+const documentName = (name = 'document'): string => {
+  const plain = name.replace(/\.[a-z0-9]{1,5}$/i, '').replace(/[^a-zA-Z0-9()[\]-]+/g, ' ')
+  return plain.trim().slice(0, 200) || 'document'
+}
+
+const officeTypes = [
+  'vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+]
+
+/** Files in Bedrock's Converse API: by their bytes only. */
+export const converseForms = ({ attachments }: ModelProfile): AttachmentForms => ({
+  text: (text) => ({ text }),
+  image: { formats: webImages, ...converseFile('image') },
+  video: converseFile('video'),
+  audio: converseFile('audio'),
+  ...(attachments.pdf && {
+    pdf: { inline: converseDocument },
+    other: { formats: officeTypes, inline: converseDocument },
+  }),
+})
+
 /** Files in Ollama's API: images as bare base64 beside the message's one text, and nothing by its address. */
 export const ollamaForms: AttachmentForms = {
   text: (text) => ({ text }),

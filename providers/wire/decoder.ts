@@ -50,9 +50,22 @@ export class DeltaBatch {
   #add(deltas: readonly Delta[]): void {
     for (const delta of deltas) {
       if (delta.type === 'error') this.failure = failureOf(delta)
+      else if (delta.type === 'toolDelta') this.#addPiece(delta)
       else this.#deltas.push(this.#safe(delta))
       if (delta.type === 'finish') this.isFinished = true
     }
+  }
+
+  /** The pieces of one call in one read are one: only what they add up to is shown. */
+  #addPiece(piece: ToolDelta): void {
+    const last = this.#deltas.at(-1)
+    if (last?.type !== 'toolDelta' || last.index !== piece.index) this.#deltas.push(piece)
+    else
+      this.#deltas[this.#deltas.length - 1] = {
+        ...last,
+        ...piece,
+        arguments: last.arguments + piece.arguments,
+      }
   }
 
   #safe(delta: Delta): Delta {
@@ -60,6 +73,8 @@ export class DeltaBatch {
     return delta.type === 'response' ? { ...delta, id: this.#hide(delta.id) } : delta
   }
 }
+
+type ToolDelta = Extract<Delta, { type: 'toolDelta' }>
 
 const failureOf = ({ error, raw }: Extract<Delta, { type: 'error' }>): ErrorData =>
   raw === undefined ? error : { ...error, rawFinishReason: raw }
@@ -169,7 +184,7 @@ export const toolDelta = (
   index: number,
   { id, name }: { id: string; name: string },
   piece: string,
-): Extract<Delta, { type: 'toolDelta' }> => ({
+): ToolDelta => ({
   type: 'toolDelta',
   index,
   ...(id !== '' && { id }),

@@ -20,6 +20,8 @@ const words: Partial<Record<FinishReason, readonly string[]>> = {
   contentFilter: [
     'content_filter',
     'content-filter',
+    'content_filtered',
+    'guardrail_intervened',
     'safety',
     'sensitive',
     'refusal',
@@ -45,6 +47,8 @@ const words: Partial<Record<FinishReason, readonly string[]>> = {
     'too_many_tool_calls',
     'missing_thought_signature',
     'malformed_response',
+    'malformed_model_output',
+    'malformed_tool_use',
   ],
 }
 

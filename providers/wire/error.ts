@@ -111,7 +111,8 @@ const codes: ReadonlySet<string> = new Set([
 /** Codes that sound alike: a single parameter that is too long, and a quota that is used up. */
 const otherCodes: ReadonlySet<string> = new Set(['string_above_max_length', '1308'])
 
-const otherTexts = /ThrottlingException|please wait before trying|rate limit|too many requests/i
+const otherTexts =
+  /max[_ ]tokens must be less than|ThrottlingException|please wait before trying|rate limit|too many requests/i
 
 /**
  * A request larger than the account may send. It is worded as a rate limit, but waiting never helps and a smaller request

@@ -4,13 +4,29 @@ import type { Delta } from '../../src/model/delta.ts'
 import { arrayAt, stringAt } from './json.ts'
 import type { Decoder } from './protocol.ts'
 import { hashOf } from './request.ts'
+import { isRepeated } from './written.ts'
 
 // A signed block, or a response that a server keeps, is only worth something after the conversation that it was made in.
 // Each such answer keeps a hash of what preceded it, beside its other data for the provider.
 
+/** The beta of Claude's API that `block_binding` belongs to. */
+export const bindingBeta = 'thinking-binding-controls-2026-08-01'
+
 /** The next hash of a chain. Cache markers move with each request, and do not count. */
 export const chained = (before: string, next: JsonValue | undefined): string =>
   hashOf(`${before}${JSON.stringify(next, (key, value) => (key === 'cache_control' ? undefined : value))}`)
+
+/** The hashes at the places of messages and blocks: every request repeats them, and reads only what is new. */
+const hashes = new WeakMap<object, { before: string; role: string; hash: string }>()
+
+/** The next hash of a chain, after the content of a message or a block of one. */
+export const chainedBy = (source: object, before: string, role: string, content: JsonValue): string => {
+  const known = hashes.get(source)
+  if (known?.before === before && known.role === role) return known.hash
+  const hash = chained(before, [role, content])
+  if (isRepeated(source)) hashes.set(source, { before, role, hash })
+  return hash
+}
 
 /** The hash of everything that was sent before an answer; undefined for one that an older version stored. */
 export const prefixAt = (opaque: JsonObject | undefined): string | undefined => {
@@ -21,7 +37,7 @@ export const prefixAt = (opaque: JsonObject | undefined): string | undefined => 
 
 /** A conversation without what only providers read. */
 export const prefixOfTurns = (turns: readonly ChatMessage[]): string =>
-  turns.reduce((hash, { role, parts }) => chained(hash, [role, parts]), '')
+  turns.reduce((hash, turn) => chainedBy(turn, hash, turn.role, turn.parts), '')
 
 /** True for a message whose text or calls are not those that came. */
 export const isEdited = (message: ChatMessage, opaque: JsonObject | undefined): boolean => {

@@ -1,34 +1,53 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 import { type ChatMessage, textOf, textPart, toolCallsOf, userMessage } from '../../src/messages/messages.ts'
-import type { ModelRequest, PromptCache } from '../../src/model/chatModel.ts'
+import type { ModelRequest, PromptCache, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { toolChangeOf } from '../../src/model/promptChange.ts'
+import type { Target, WireRequest } from './protocol.ts'
+import { systemOnce, writtenOnce } from './written.ts'
 
 /** Splits off the system prompt (anywhere in the history) and drops messages without content. Changes stay in their places. */
 export const conversationOf = (
   messages: readonly ChatMessage[],
-): { system: string; turns: ChatMessage[] } => ({
-  system: messages
-    .filter((message) => message.role === 'system' && !toolChangeOf(message))
-    .map(textOf)
-    .filter((text) => text !== '')
-    .join('\n\n'),
-  turns: messages.filter((message) =>
-    message.role === 'system'
-      ? toolChangeOf(message)
-      : message.parts.length > 0 || message.metadata !== undefined,
-  ),
-})
+): { system: string; turns: ChatMessage[] } => {
+  const system: string[] = []
+  const turns: ChatMessage[] = []
+  // A loop: this goes through the whole conversation at every request.
+  for (const message of messages) {
+    if (message.role !== 'system') {
+      if (message.parts.length > 0 || message.metadata !== undefined) turns.push(message)
+    } else if (toolChangeOf(message)) turns.push(message)
+    else system.push(textOf(message))
+  }
+  return { system: system.filter((text) => text !== '').join('\n\n'), turns }
+}
 
-/** A history as a list of messages with roles: the system text first, then what each turn is on the wire. */
+/**
+ * A history as a list of messages with roles: the system text first, then what each turn is on the wire. A turn is written
+ * once: nothing of it depends on other turns but the ids of its calls.
+ */
 export const roleMessages = (
   messages: readonly ChatMessage[],
+  target: Target,
+  wireId: (id: string) => string,
   write: { system?: string; model(turn: ChatMessage): JsonObject[]; user(turn: ChatMessage): JsonObject[] },
 ): JsonObject[] => {
   const { system, turns } = conversationOf(messages)
-  return [
-    ...(system === '' ? [] : [{ role: write.system ?? 'system', content: system }]),
-    ...turns.flatMap((turn) => (turn.role === 'model' ? write.model(turn) : write.user(turn))),
-  ]
+  const wire = system === '' ? [] : [systemOnce(target, write.system ?? 'system', system)]
+  for (const turn of turns) {
+    const items = writtenOnce(turn, target, idsIn(turn, wireId), () =>
+      turn.role === 'model' ? write.model(turn) : write.user(turn),
+    )
+    for (const item of items) wire.push(item)
+  }
+  return wire
+}
+
+/** The ids of the calls and results of a message on the wire. */
+export const idsIn = ({ parts }: ChatMessage, wireId: (id: string) => string): string => {
+  let ids = ''
+  for (const part of parts)
+    if (part.type === 'toolCall' || part.type === 'toolResult') ids += `${wireId(part.id)}\u0000`
+  return ids
 }
 
 /** The thinking that a message keeps in its metadata. */
@@ -65,6 +84,28 @@ export const withSchemaInstruction = (
   const prompt = messages[at]
   if (!prompt) return [...messages, userMessage(text)]
   return messages.with(at, { ...prompt, parts: [...prompt.parts, textPart(text)] })
+}
+
+/** The difference that `withSchemaInstruction` makes: the prompt has the instruction while it is the last one. */
+export const schemaDifference = (
+  messages: readonly ChatMessage[],
+  schema: JsonObject,
+): Pick<WireRequest, 'differences'> => {
+  const prompts = messages.filter(
+    ({ role, parts }) => role === 'user' && !parts.some(({ type }) => type === 'toolResult'),
+  )
+  const by = `schema ${prompts.length} ${hashOf(JSON.stringify(schema))}`
+  return { differences: [{ part: 'history', by, isNew: true }] }
+}
+
+/** The difference that a choice of tools makes where only the tools that may be called are sent. */
+export const hiddenTools = (
+  tools: readonly unknown[] = [],
+  toolChoice: ToolChoice | undefined,
+): Pick<WireRequest, 'differences'> => {
+  const isOne = typeof toolChoice === 'object'
+  if (tools.length === 0 || !(isOne || toolChoice === 'none')) return {}
+  return { differences: [{ part: 'tools', by: isOne ? `only ${toolChoice.tool}` : 'none' }] }
 }
 
 /** The ids of tool calls that a provider allows; a substitute is at most this long. */
@@ -135,9 +176,18 @@ export const cacheKey = ({
   if (cache === 'off') return {}
   const given = cache === 'auto' ? undefined : cache.key
   if (given !== undefined && given.length <= longestKey) return { prompt_cache_key: given }
+  if (given !== undefined) return { prompt_cache_key: hashOf(given) }
   const { system } = conversationOf(messages)
-  return { prompt_cache_key: hashOf(given ?? JSON.stringify([system, tools, serverTools])) }
+  const beside = JSON.stringify([system, serverTools])
+  const known = keys.get(tools)
+  if (known?.beside === beside) return { prompt_cache_key: known.key }
+  const key = hashOf(JSON.stringify([system, tools, serverTools]))
+  keys.set(tools, { beside, key })
+  return { prompt_cache_key: key }
 }
+
+/** The keys of lists of tools: those of a run stay the same list, and may be long. */
+const keys = new WeakMap<readonly ToolSpec[], { beside: string; key: string }>()
 
 /** Sixteen hexadecimal digits, the same for the same text: two runs of FNV-1a with different starts. */
 export const hashOf = (text: string): string => {

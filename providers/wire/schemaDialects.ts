@@ -104,7 +104,7 @@ export const openaiStrict: Enforcement = {
 }
 
 /**
- * The keywords that every server takes that speaks OpenAI's protocol. Their compilers of schemas differ, and most refuse the whole
+ * The keywords that every server of OpenAI's protocol takes. Their compilers of schemas differ, and most refuse the whole
  * request for one keyword: llama.cpp a `pattern` with `\\d` or without anchors and a large `maxLength`, Groq
  * `minItems`, Fireworks `oneOf`. So the shape is sent, and the rest goes into the description.
  */

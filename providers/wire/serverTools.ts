@@ -196,6 +196,12 @@ export const chatServerTools: Record<'openrouter' | 'groq', ServerToolForms> = {
   },
 }
 
+/** The tools that Amazon runs for Nova. */
+export const novaServerTools: ServerToolForms = {
+  webSearch: { write: () => ({ systemTool: { name: 'nova_grounding' } }) },
+  codeExecution: { write: () => ({ systemTool: { name: 'nova_code_interpreter' } }) },
+}
+
 /** Mistral's connectors. */
 export const mistralServerTools: ServerToolForms = {
   webSearch: { write: () => ({ type: 'web_search' }) },

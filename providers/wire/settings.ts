@@ -44,8 +44,9 @@ export const settingFields: Readonly<Record<Setting, readonly string[]>> = {
     'prompt_mode',
     'think',
     'generationConfig.thinkingConfig',
-    'additionalModelRequestFields.thinking',
     'additionalModelRequestFields.reasoning_effort',
+    'additionalModelRequestFields.reasoning',
+    'additionalModelRequestFields.reasoningConfig',
   ],
 }
 
@@ -68,7 +69,7 @@ export const withValueAt = (body: JsonObject, path: string, value: JsonValue | u
 }
 
 /** The difference between a setting as it was given and as it is sent. */
-export type SettingChange = Pick<Warning, 'setting' | 'change'> & {
+type SettingChange = Pick<Warning, 'setting' | 'change'> & {
   /** The sentence of the warning after the model's name. */
   said: string
 }
@@ -76,7 +77,7 @@ export type SettingChange = Pick<Warning, 'setting' | 'change'> & {
 type Profile = ModelProfile & { thinkingOff?: string }
 
 /**
- * The settings of a request that its body does not have, or has otherwise. The body is compared, instead of each
+ * The settings of a request that its body does not have, or has otherwise, and an endpoint that is about to end. The body is compared, instead of each
  * protocol saying what it leaves out: a setting that a protocol forgets is found, too.
  */
 export const settingChanges = (
@@ -84,13 +85,39 @@ export const settingChanges = (
   body: JsonObject,
   profile: Profile,
 ): SettingChange[] => [
+  ...(profile.deprecated === undefined
+    ? []
+    : [{ setting: 'baseUrl', change: 'deprecated' as const, said: profile.deprecated }]),
   ...samplingChanges(request, body),
   ...toolChanges(request, body),
   ...thinkingChanges(request, body, profile),
 ]
 
-const sentValues = (body: JsonObject, setting: Setting): JsonValue[] =>
-  settingFields[setting].map((path) => valueAt(body, path)).filter((value) => value !== undefined)
+const sentValues = (body: JsonObject, setting: Setting): JsonValue[] => {
+  const values: JsonValue[] = []
+  for (const { first, path } of pathsOf[setting]) {
+    // Most bodies have none of these fields.
+    const value = Object.hasOwn(body, first) ? valueAt(body, path) : undefined
+    if (value !== undefined) values.push(value)
+  }
+  return values
+}
+
+type Path = { first: string; path: string }
+
+const pathsIn = (setting: Setting): Path[] =>
+  settingFields[setting].map((path) => ({ first: path.split('.', 1).join(), path }))
+
+const pathsOf: Readonly<Record<Setting, readonly Path[]>> = {
+  temperature: pathsIn('temperature'),
+  topP: pathsIn('topP'),
+  maxOutputTokens: pathsIn('maxOutputTokens'),
+  stopSequences: pathsIn('stopSequences'),
+  seed: pathsIn('seed'),
+  toolChoice: pathsIn('toolChoice'),
+  parallelToolCalls: pathsIn('parallelToolCalls'),
+  thinking: pathsIn('thinking'),
+}
 
 const omitted = (setting: Setting): SettingChange => ({
   setting,
@@ -230,6 +257,7 @@ const amountOf = (value: JsonValue): EffortWord | number | undefined => {
     'thinkingBudget',
     'budget_tokens',
     'token_budget',
+    'maxReasoningEffort',
     'max_tokens',
   ]
   return fields

@@ -10,6 +10,8 @@ export type ToolCallPiece = {
   name?: string | null | undefined
   /** A text to append, or an object that is the whole of the arguments. */
   arguments?: unknown
+  /** True for a call of a tool that takes any text: the text itself is its one argument, `input`. */
+  isText?: boolean
   /** True where another entry came before this one in the same event. */
   isSibling?: boolean
   /** The data that the provider wants back with this call, such as a signature. */
@@ -38,11 +40,16 @@ export class ToolCallAssembler {
     const index = typeof piece.index === 'number' && piece.index >= 0 ? piece.index : undefined
     const id = typeof piece.id === 'string' ? piece.id : ''
     const name = typeof piece.name === 'string' ? piece.name : ''
+    // Most pieces are more arguments of the call at their index, and nothing else.
+    const more = id === '' && name === '' && index !== undefined ? this.#atIndex.get(index) : undefined
+    if (more && !piece.extra && !piece.isText)
+      return toolDelta(more.order, more, more.append(piece.arguments))
     const call = this.#find(index, id, name, piece) ?? this.#open()
     if (index !== undefined) this.#atIndex.set(index, call)
     if (call.id === '') call.id = id
     if (id !== '') this.#withId.set(id, call)
     if (piece.extra) call.extra = piece.extra
+    call.isText ||= piece.isText === true
     const text = call.repeats(id, name, piece.arguments) ? '' : call.append(piece.arguments)
     call.addName(name)
     return toolDelta(call.order, call, text)
@@ -57,20 +64,20 @@ export class ToolCallAssembler {
   /**
    * The calls in the order they were opened. Pieces that never got a name or any content are dropped. A call without a
    * single character of arguments is one that needs none, or one that was cut before them. `isCut`: the answer was cut, and
-   * the last call perhaps with it. `mustBeClosed`: the protocol closes each call, so that one it never closed is cut.
+   * the last call perhaps with it: a text shows no end, so such a call is. `mustBeClosed`: the protocol closes each call, so that one it never closed is cut.
    */
   finish({ isCut = false, mustBeClosed = false } = {}): WireToolCall[] {
     const calls = this.#kept()
     const last = calls.at(-1)
     const isUnfinished = (call: OpenCall): boolean =>
-      !call.hasContent && ((isCut && call === last) || (mustBeClosed && !call.isClosed))
-    return calls.map((call) => (isUnfinished(call) ? cutBeforeArguments(call) : wireCall(call)))
+      (!call.hasContent || call.isText) && ((isCut && call === last) || (mustBeClosed && !call.isClosed))
+    return calls.map((call) => (isUnfinished(call) ? cutCall(call) : wireCall(call)))
   }
 
   /** The calls of a stream that failed: only those that are whole and parse. */
   finishWhole(): WireToolCall[] {
     return this.#kept()
-      .filter((call) => call.name !== '' && call.hasContent)
+      .filter((call) => call.name !== '' && call.hasContent && !call.isText)
       .map(wireCall)
       .filter((call) => call.argumentsError === undefined)
   }
@@ -78,6 +85,11 @@ export class ToolCallAssembler {
   /** The `extra` of each call of `finish`, in the same order. */
   extras(): (JsonObject | null)[] {
     return this.#kept().map((call) => call.extra)
+  }
+
+  /** The places of the calls that took a text, in the order of `finish`. */
+  textCalls(): number[] {
+    return this.#kept().flatMap((call, at) => (call.isText ? [at] : []))
   }
 
   #find(index: number | undefined, id: string, name: string, piece: ToolCallPiece): OpenCall | undefined {
@@ -116,11 +128,11 @@ const isKept = (call: OpenCall): boolean => call.name !== '' || call.hasContent
 const wireCall = (call: OpenCall): WireToolCall => ({
   id: call.id,
   name: call.name,
-  ...parseArguments(call.whole ?? call.text),
+  ...(call.isText ? { arguments: { input: call.text } } : parseArguments(call.whole ?? call.text)),
 })
 
-/** DeepSeek, Mistral and Claude end so when the tokens run out right after the name. */
-const cutBeforeArguments = (call: OpenCall): WireToolCall =>
+/** DeepSeek, Mistral and Claude end right after the name when the tokens run out there. */
+const cutCall = (call: OpenCall): WireToolCall =>
   withheld({ ...wireCall(call), argumentsRaw: call.text }, neverClosed)
 
 const isContent = (args: unknown): boolean =>
@@ -135,6 +147,7 @@ class OpenCall {
   whole: unknown
   extra: JsonObject | null = null
   hasContent = false
+  isText = false
   isClosed = false
   readonly #brackets = new Brackets()
 
@@ -144,7 +157,7 @@ class OpenCall {
 
   /** The arguments are an object that was closed: nothing can be added to it. */
   get isWhole(): boolean {
-    return this.whole !== undefined || this.#brackets.areClosed
+    return !this.isText && (this.whole !== undefined || this.#brackets.areClosed)
   }
 
   append(args: unknown): string {

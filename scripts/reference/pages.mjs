@@ -36,22 +36,34 @@ const anchorsOf = (names) => {
 }
 
 const pagesOf = (names) => {
-  const pageOf = (each) => each.entry.name || topicOf(each)
-  return [...order, ...entries.flatMap(({ name }) => (name ? [name] : []))].map((page) => {
-    const topic = topics.find((each) => each.page === page)
+  const pageOf = ({ entry, ...each }) =>
+    isValue(entry) ? values.page : entry.name || topicOf({ entry, ...each })
+  const others = entries.flatMap((entry) => (entry.name && !isValue(entry) ? [entry.name] : []))
+  return [...order, ...others, values.page].flatMap((page) => {
+    const topic = [...topics, values].find((each) => each.page === page)
     const entry = entries.find(({ name }) => name === page)
+    const own = names.filter((each) => pageOf(each) === page)
+    // An entry may have only names that others have, too.
+    if (own.length === 0) return []
     return {
       page,
       title: topic?.title ?? entry.from,
       summary: topic?.summary ?? summaryOf(entry),
-      from: topic ? 'statewire' : entry.from,
-      names: sorted(
-        names.filter((each) => pageOf(each) === page),
-        page,
-      ),
+      from: topic ? (topic.from ?? 'statewire') : entry.from,
+      names: sorted(own, page),
     }
   })
 }
+
+/** The providers as values are on one page. */
+const values = {
+  page: 'provider-values',
+  title: 'Providers as values',
+  summary: 'Providers as values, an entry for each: what a page imports instead of the registry',
+  from: 'statewire/providers/<name>',
+}
+
+const isValue = ({ name }) => name.startsWith('providers/')
 
 const pageText = ({ page, title, summary, from, names }, checker, place, problems) => {
   // A link on the page itself is short.

@@ -1,5 +1,5 @@
 // Every name that the package exports, as the compiler sees it.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import ts from 'typescript'
 
@@ -9,10 +9,16 @@ const { options } = ts.parseJsonConfigFileContent(
   process.cwd(),
 )
 
+const values = readdirSync('providers/values')
+
 /** The entries of the package, by the name that is imported, with the file of each. */
 export const entries = Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).exports)
   .filter((path) => !path.endsWith('.json'))
   .map((path) => path.slice(2))
+  // Providers as values: an entry for each file.
+  .flatMap((name) =>
+    name.endsWith('/*') ? values.map((file) => name.replace('*', file.replace('.ts', ''))) : [name],
+  )
   .map((name) => ({
     name,
     from: name ? `statewire/${name}` : 'statewire',
@@ -20,7 +26,9 @@ export const entries = Object.keys(JSON.parse(readFileSync('package.json', 'utf8
       ? 'src/index.ts'
       : /^(machines|providers)$/.test(name)
         ? `${name}/index.ts`
-        : `src/${name}/index.ts`,
+        : name.startsWith('providers/')
+          ? `${name.replace('/', '/values/')}.ts`
+          : `src/${name}/index.ts`,
   }))
 
 const resolved = (checker, symbol) =>

@@ -12,7 +12,7 @@ import type { Infer, Schema } from '../tools/schema.ts'
 import type { Tool } from '../tools/tool.ts'
 import { AgentInternals } from './AgentInternals.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
-import { checkEmbed } from './checkOptions.ts'
+import { checkEmbed, checkMedia } from './checkOptions.ts'
 import type {
   ActorOptions,
   ActorValues,
@@ -161,10 +161,15 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return this.#internals.stream(() => ({ snapshot: snapshotOf(pending), decisions }), lastOf(rest))
   }
 
-  /** The agent as a tool of another one: its run is a child of the call, is aborted with it and adds to its usage. */
+  /**
+   * The agent as a tool of another one: its run is a child of the call, is aborted with it and adds to its usage. With
+   * `background` a call starts a task, which works while the run that started it continues.
+   */
   asTool(options: AgentToolOptions): Tool<Deps> {
     const internals = this.#internals
-    return agentTool<Deps>(() => ({ machine: internals.machineFor({}), name: internals.name }), options)
+    const { name } = internals
+    const inherits = internals.options.policy === 'inherit' ? () => internals.tools : undefined
+    return agentTool<Deps>((call) => ({ machine: internals.machineUnder(call), name }), options, inherits)
   }
 
   /** The vector of a search text; see {@link Agent.embedDocuments} for the texts that are searched. */
@@ -186,19 +191,36 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
    * string names another.
    */
   async generateMedia(prompt: string, options: MediaOptions = {}): Promise<MediaResult> {
+    checkMedia(options)
     const model = this.#internals.media?.()
-    if (!model) throw new ConfigurationError(`${this.model.provider} does not make media.`)
+    if (!model) throw this.#without('does not make media')
     const { media, usage } = await model.generate(prompt, options)
     return { media, model: model.model, ...(usage && { usage }) }
   }
 
-  /** Makes images and yields each of them as it is there. */
+  /**
+   * Makes images and yields each of them as it is there, after its drafts: those have `isPartial`, and OpenAI and Google
+   * make some.
+   *
+   * @example for await (const image of agent.generateMediaStream('A hat')) if (!image.isPartial) show(image)
+   */
   async *generateMediaStream(
     prompt: string,
     options: MediaOptions = {},
-  ): AsyncGenerator<DataPart | LinkPart, void> {
-    const { media } = await this.generateMedia(prompt, options)
-    yield* media
+  ): AsyncGenerator<(DataPart | LinkPart) & { isPartial?: true }, void> {
+    checkMedia(options)
+    const model = this.#internals.media?.()
+    if (model?.stream) yield* model.stream(prompt, options)
+    else yield* (await this.generateMedia(prompt, options)).media
+  }
+
+  /** An ability that only the provider of a model string may have: a model that was given is for chat alone. */
+  #without(lacks: string): ConfigurationError {
+    const { provider } = this.model
+    const advice = this.#internals.isNamed
+      ? ''
+      : `: a model that was given is for chat alone. Where ${provider} can do more, name it by a string: new Agent('${provider}').`
+    return new ConfigurationError(`${provider} ${lacks}${advice || '.'}`)
   }
 
   async #embed(
@@ -206,9 +228,9 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     purpose: 'query' | 'document',
     options: EmbedOptions,
   ): Promise<EmbeddingsResult<number[][]>> {
-    checkEmbed(options)
+    checkEmbed(texts, purpose, options)
     const model = this.#internals.embeddings?.()
-    if (!model) throw new ConfigurationError(`${this.model.provider} does not make embeddings.`)
+    if (!model) throw this.#without('does not make embeddings')
     const asked = { provider: this.model.provider, model: model.model, texts: texts.length }
     const inspectors = [this.#internals.options.inspect ?? []].flat()
     const embed = () => model.embed(texts, purpose, options)
@@ -229,5 +251,8 @@ const lastOf = (rest: readonly unknown[]): AnyOptions => (rest[0] ?? {}) as AnyO
 /** The snapshot of a run that waits. The snapshot itself says what it waits for: the list beside it is for reading. */
 const snapshotOf = (pending: PendingApproval): Snapshot<unknown> => {
   if (isJsonObject(pending) && isJsonObject(pending.snapshot)) return pending.snapshot
-  throw new ConfigurationError('resume takes the pendingApproval of a result, as you got it or stored it.')
+  const isResult = isJsonObject(Object(pending).pendingApproval)
+  throw new ConfigurationError(
+    `resume takes the pendingApproval of a result, as you got it or stored it${isResult ? ': write resume(result.pendingApproval, decisions)' : ''}.`,
+  )
 }

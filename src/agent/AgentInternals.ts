@@ -1,6 +1,7 @@
-import type { Actor, AnyActorLogic, AnyStateMachine } from 'xstate'
-import { type AgentMachineConfig, synchronous } from '../../machines/agent/agentConfig.ts'
+import type { Actor, AnyActorLogic, AnyActorRef, AnyStateMachine } from 'xstate'
+import { type AgentMachineConfig, someInBackground, synchronous } from '../../machines/agent/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
+import { createChart } from '../../machines/agent/chart.ts'
 import { reportBetween } from '../../machines/logic/reports.ts'
 import {
   type MachineChange,
@@ -19,12 +20,13 @@ import {
   orchestratorParts,
 } from '../../machines/orchestrators/orchestrator.ts'
 import { typedOutputOrchestrator } from '../../machines/orchestrators/typedOutput.ts'
+import { refuseInheriting } from '../../machines/policy/policyConfig.ts'
 import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'
+import { connectedModel, connectionIn } from '../../providers/chatModels.ts'
+import { findProvider } from '../../providers/namedProviders.ts'
 import type { EmbeddingsModel, MediaModel } from '../../providers/provider.ts'
-import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown, isOwnError, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
-import type { Part } from '../messages/messages.ts'
 import type { ChatResult, SendResult } from '../messages/result.ts'
 import type { ChatModel } from '../model/chatModel.ts'
 import { parseModelString } from '../model/modelString.ts'
@@ -33,6 +35,7 @@ import { type CompiledSchema, compileSchema, type Schema } from '../tools/schema
 import { readSkills, type Skills } from '../tools/skills.ts'
 import type { AnyToolEntry } from '../tools/tool.ts'
 import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
+import { InheritingMachines, refuseAlone } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { checkActor, checkAgent, checkSend } from './checkOptions.ts'
 import { environmentInspector } from './environmentInspector.ts'
@@ -47,9 +50,17 @@ import {
   type StartFrom,
   settingsOf,
 } from './options.ts'
-import { type AnyRun, Run } from './Run.ts'
+import { announce, Run, started } from './Run.ts'
 import { RunInternals } from './RunInternals.ts'
-import { createRunActor, type RunSetup, type RunStart, textForm, typedForm } from './runSetup.ts'
+import {
+  createRunActor,
+  isStored,
+  type RunSetup,
+  type RunStart,
+  storedRun,
+  textForm,
+  typedForm,
+} from './runSetup.ts'
 import { valueOutput } from './typedMachine.ts'
 import { harmlessInspect, type Inspect } from './watching.ts'
 
@@ -64,9 +75,11 @@ export const agentInternals = (agent: AnyAgent): AgentInternals => {
   )
 }
 
-/** The agent that a machine belongs to. Its root stays the same in everything that is wrapped around the machine for one run. */
-export const agentOfMachine = (machine: { root: object } | null): AgentInternals | undefined =>
-  machine ? internalsOf.get(machine.root) : undefined
+/** The agent that a machine belongs to. Its function of steps stays the same in everything that is put around the machine for one run. */
+export const agentOfMachine = (machine: object | null): AgentInternals | undefined => {
+  const { transition }: { transition?: unknown } = machine ?? {}
+  return typeof transition === 'function' ? internalsOf.get(transition) : undefined
+}
 
 /** A schema that a run is asked for: compiled, as its machine checks it, and as its input stores it. */
 type Asked = { compiled: CompiledSchema<unknown>; wire: WireSchema; outputSchema: JsonObject }
@@ -75,6 +88,8 @@ type Asked = { compiled: CompiledSchema<unknown>; wire: WireSchema; outputSchema
 export class AgentInternals {
   readonly model: ChatModel
   readonly options: AgentOptions<never>
+  /** True for a model that was named by a string. */
+  readonly isNamed: boolean
   readonly embeddings: (() => EmbeddingsModel) | undefined
   readonly media: (() => MediaModel) | undefined
   readonly #surroundings: RunSurroundings
@@ -82,32 +97,43 @@ export class AgentInternals {
   readonly #policy: PolicyOptions | undefined
   readonly #skills: Skills | undefined
   #machine: AgentMachine | undefined
+  #chart: AnyStateMachine | undefined
+  /** Machines for calls, by the policy of the run that makes them. */
+  readonly #inheriting = new InheritingMachines()
   /** Machines for typed answers: without tools (false) and with them. */
   readonly #typedMachines = new Map<boolean, AgentMachine>()
 
   constructor(agent: AnyAgent, model: string | ChatModel, options: AgentOptions<never>) {
     checkAgent(model, options)
     this.options = { ...options }
+    this.isNamed = typeof model === 'string'
     const inspect = [options.inspect ?? [], environmentInspector()?.inspect ?? []].flat().map(harmlessInspect)
     const { clock } = options
     this.#surroundings = { ...(clock && { clock }), ...(inspect.length > 0 && { inspect }) }
-    if (typeof model !== 'string') this.model = model
+    if (typeof model !== 'string') this.model = connectedModel(model, options)
     else {
       const name = parseModelString(model)
       const provider = findProvider(name.provider, name.chat)
-      this.model = provider.chatModel(name.chat, options)
+      this.model = provider.chatModel(name.chat, connectionIn(options))
       const { embeddingsModel, mediaModel } = provider
       if (mediaModel) this.media = () => mediaModel(name.media, options)
       if (embeddingsModel) this.embeddings = () => embeddingsModel(name.embeddings, options)
     }
     if (options.skills !== undefined) this.#skills = readSkills(options.skills)
     this.#compaction = withSummariser(options.compaction, this.model, options)
-    this.#policy = withPolicyModels(options.policy, this.tools, this.model, options)
+    const { policy } = options
+    if (policy !== 'inherit') this.#policy = withPolicyModels(policy, this.tools, this.model, options)
+    if (policy === undefined) refuseInheriting(this.tools)
     internalsOf.set(agent, this)
   }
 
   get hasPolicy(): boolean {
     return this.#policy !== undefined
+  }
+
+  /** Says whether its runs may have tasks. */
+  get hasBackground(): boolean {
+    return someInBackground(this.tools)
   }
 
   /** The name that errors and the inspector show. */
@@ -124,8 +150,13 @@ export class AgentInternals {
     return this.#skills ? [...tools, this.#skills.tool] : tools
   }
 
-  /** XState's own machine behind the runs. */
+  /** XState's own machine behind the runs. Agents share theirs: this one works without a run. */
   get chart(): AnyStateMachine {
+    refuseAlone(this.options)
+    if (!this.options.orchestrator) {
+      this.#chart ??= createChart(this.#config(this.tools))
+      return this.#chart
+    }
     const { root }: { root?: { machine: AnyStateMachine } } = this.machine
     if (root) return root.machine
     throw new ConfigurationError(
@@ -136,7 +167,7 @@ export class AgentInternals {
   get machine(): AgentMachine {
     if (!this.#machine) {
       this.#machine = this.#build(this.options.orchestrator ?? defaultOrchestrator)
-      if (isJsonObject(this.#machine.root)) internalsOf.set(this.#machine.root, this)
+      if (isJsonObject(this.#machine.root)) internalsOf.set(this.#machine.transition, this)
     }
     return this.#machine
   }
@@ -249,6 +280,16 @@ export class AgentInternals {
     return withValues(machine, values, change)
   }
 
+  /** The machine for the call of another run, whose policy judges the calls of an agent that inherits it. */
+  machineUnder(call: AnyActorRef | undefined): AgentMachine {
+    if (this.options.policy !== 'inherit') return this.machine
+    const machine = this.#inheriting.of(call, this.#config(this.tools), (made) =>
+      this.#withSurroundings(made),
+    )
+    internalsOf.set(machine.transition, this)
+    return machine
+  }
+
   /** The machine that answers for a schema, which comes with the input. It depends on whether there are tools. */
   #typedMachine(tools: readonly AnyToolEntry[] = this.tools): AgentMachine {
     const hasTools = tools.length > 0
@@ -258,18 +299,8 @@ export class AgentInternals {
   }
 
   #build({ create, providerHint }: Orchestrator, tools: readonly AnyToolEntry[] = this.tools): AgentMachine {
-    const { fallback = [], prepareStep } = this.options
-    const parts = orchestratorParts({
-      ...machineOptions(this.options),
-      tools,
-      ...(this.#skills && { skillList: this.#skills.list }),
-      ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
-      ...(this.#compaction !== undefined && { compaction: this.#compaction }),
-      ...(this.#policy && { policy: this.#policy }),
-      model: this.model,
-      fallback: fallback.map((each) => fallbackModel(each, this.options)),
-      settings: settingsOf(this.options) ?? {},
-    })
+    refuseAlone(this.options)
+    const parts = orchestratorParts(this.#config(tools))
     // An orchestrator has the contract of the lifecycle machine, even if it is other actor logic.
     const logic: AnyActorLogic | undefined = created(() => create(parts), providerHint)
     if (typeof logic?.transition !== 'function')
@@ -279,26 +310,33 @@ export class AgentInternals {
     const machine = isChart(logic)
       ? runMachineOf(logic, { report: reportBetween })
       : registerRunMachine(logic as AgentMachine)
+    return this.#withSurroundings(machine)
+  }
+
+  #withSurroundings(machine: AgentMachine): AgentMachine {
     const isPlain = Object.keys(this.#surroundings).length === 0
     return isPlain ? machine : withSurroundings(machine, this.#surroundings)
+  }
+
+  #config(tools: readonly AnyToolEntry[]): AgentMachineConfig {
+    const { fallback = [], prepareStep } = this.options
+    return {
+      ...machineOptions(this.options),
+      tools,
+      ...(this.#skills && { skillList: this.#skills.list }),
+      ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
+      ...(this.#compaction !== undefined && { compaction: this.#compaction }),
+      ...(this.#policy && { policy: this.#policy }),
+      model: this.model,
+      fallback: fallback.map((each) => fallbackModel(each, this.options)),
+      settings: settingsOf(this.options) ?? {},
+    }
   }
 
   #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {
     return withModelStrings(prepare, this.model, this.options)
   }
 }
-
-/** Gives the handle of a run to those that asked for it, before the run starts. */
-const announce = <T, C>(internals: RunInternals<T, C>, { onRun, onStart }: AnyOptions): void => {
-  if (!onRun && !onStart) return
-  const run = new Run(internals)
-  onRun?.(run, internals)
-  if (onStart) started(onStart, run)
-}
-
-/** Calls `onStart`. One that throws fails the send; a promise that rejects must not end the process. */
-const started = (onStart: (run: AnyRun) => unknown, run: AnyRun): void =>
-  void Promise.resolve(onStart(run)).catch(() => {})
 
 const created = <Logic>(create: () => Logic, orchestrator: string): Logic => {
   try {
@@ -308,17 +346,4 @@ const created = <Logic>(create: () => Logic, orchestrator: string): Logic => {
     const problem = `The orchestrator "${orchestrator}" could not be made: ${describeThrown(cause)}`
     throw new OrchestrationError(problem, { cause, orchestrator })
   }
-}
-
-const isStored = (from: StartFrom): from is Exclude<StartFrom, string | Part[]> => isJsonObject(from)
-
-/** Facts about a stored run that are needed before its machine has read it. */
-const storedRun = (snapshot: unknown): { id: string | undefined; isTyped: boolean } => {
-  const context = isJsonObject(snapshot) ? snapshot.context : undefined
-  if (!isJsonObject(context)) return { id: undefined, isTyped: false }
-  // A chart of phases keeps its input, a single run its options.
-  const { options, input } = context
-  const asked = isJsonObject(options) ? options : isJsonObject(input) ? input : {}
-  const id = typeof asked.id === 'string' && asked.id !== '' ? asked.id : undefined
-  return { id, isTyped: isJsonObject(asked.outputSchema) }
 }

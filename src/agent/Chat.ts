@@ -2,15 +2,14 @@ import type { AnyActorLogic } from 'xstate'
 import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import { ConfigurationError, OrchestrationError, StatewireError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
-import { messageRule } from '../messages/messageFlaw.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
-import { checkOptions, checkValue, having, listOf, oneOf, type Rules } from '../messages/optionRules.ts'
 import type { ChatResult, PendingApproval, SendResult } from '../messages/result.ts'
 import { isFatal, validateHistory } from '../messages/validateHistory.ts'
 import type { CallDecision } from '../tools/approval.ts'
 import type { Infer, Schema } from '../tools/schema.ts'
 import type { Agent } from './Agent.ts'
 import { type AgentInternals, agentInternals } from './AgentInternals.ts'
+import { checkChat, checkTurn } from './checkOptions.ts'
 import type {
   AnyOptions,
   Last,
@@ -318,26 +317,21 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   }
 }
 
-const chatRules: Rules<ChatOptions> = {
-  history: listOf(messageRule),
-  whenBusy: oneOf('refuse', 'queue'),
-}
-
-/** Refuses what a chat cannot be made of. */
-const checkChat = (agent: unknown, options: unknown): void => {
-  checkValue('The agent of a chat', agent, having('send', 'sendStream'))
-  checkOptions('The options of a chat', options, chatRules)
-}
-
 /** A copy, as JSON: fields that are undefined are left out. */
 const copyOf = (stored: { [Key in keyof StoredChat]: unknown }): StoredChat =>
   JSON.parse(JSON.stringify(stored))
 
-const optionsOf = (rest: readonly unknown[]): AnyOptions => (rest[0] ?? {}) as AnyOptions
+const optionsOf = (rest: readonly unknown[]): AnyOptions => {
+  const options = rest[0] ?? {}
+  checkTurn(options)
+  return options as AnyOptions
+}
 
 const checkedChat = (stored: StoredChat): StoredChat => {
   if (!isJsonObject(stored) || stored.version !== 1 || !Array.isArray(stored.history))
-    throw new ConfigurationError('Chat.from takes the value that toJSON returned (version 1).')
+    throw new ConfigurationError(
+      'Chat.from takes the agent, and the value that toJSON returned (version 1): write Chat.from(agent, JSON.parse(text)).',
+    )
   const [problem] = validateHistory(stored.history).filter(isFatal)
   if (problem) throw new ConfigurationError(`The stored chat is not usable: ${problem.message}`)
   const { pending } = stored

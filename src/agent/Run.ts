@@ -1,12 +1,16 @@
 import type { Snapshot } from 'xstate'
-import type { AgentEmitted } from '../../machines/agent/events.ts'
+import type { AgentEmitted, MessageTiming } from '../../machines/agent/events.ts'
 import { stateName } from '../../machines/agent/states.ts'
+import { ConfigurationError } from '../messages/errors.ts'
 import type { ChatMessage } from '../messages/messages.ts'
+import { checkOptions, oneOf } from '../messages/optionRules.ts'
 import type { ChatResult, PendingCall, SendResult } from '../messages/result.ts'
-import type { AboutQuestion, ApprovalOptions } from '../tools/approval.ts'
+import { type AboutQuestion, type ApprovalOptions, unknownField } from '../tools/approval.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { answer, approval, rejection, waitingCall } from './commands.ts'
+import type { AnyOptions } from './options.ts'
 import type { RunInternals } from './RunInternals.ts'
+import { checkEventName } from './RunListeners.ts'
 
 type Listener<Type> = (event: Type extends '*' ? AgentEmitted : Extract<AgentEmitted, { type: Type }>) => void
 
@@ -58,6 +62,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** Calls back for each event of a type that the run emits, or for all (`*`). A listener cannot break the run. */
   on<Type extends AgentEmitted['type'] | '*'>(type: Type, listener: Listener<Type>): { unsubscribe(): void } {
+    checkEventName(type)
     return this.#internals.on(type, listener as (event: AgentEmitted) => void)
   }
 
@@ -71,9 +76,12 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     this.#internals.abort(reason)
   }
 
-  /** Adds a message, which the model sees at its next turn. */
-  steer(text: string): void {
-    this.#internals.steer(text)
+  /** Adds a message, which the model sees with its next request, or `when` you say. */
+  steer(text: string, options: { when?: MessageTiming } = {}): void {
+    checkOptions<{ when?: MessageTiming }>('The options of steer', options, {
+      when: oneOf('now', 'step', 'idle'),
+    })
+    this.#internals.steer(text, options.when ?? 'step')
   }
 
   /**
@@ -81,6 +89,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
    * continue, to the limits that are given as its arguments, or else by as much again.
    */
   approve(callId: string, options: ApprovalOptions = {}): void {
+    checkFields('The options of approve', options)
     const { question } = options
     const call = waitingCall(
       this.#internals.questionsAbout(callId),
@@ -92,6 +101,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** Refuses a pending call; the model learns why. Refusing to raise a limit ends the run. */
   reject(callId: string, reason?: string, about: AboutQuestion = {}): void {
+    checkFields('The options of reject', about)
     this.#internals.send(
       rejection(waitingCall(this.#internals.questionsAbout(callId), { callId, ...about }), reason),
     )
@@ -99,6 +109,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** Gives the result of an external tool: a text, JSON or parts, as from `execute`. */
   answer(callId: string, result: unknown, options: { isError?: boolean } & AboutQuestion = {}): void {
+    checkFields('The options of answer', { ...options, result })
     const { question } = options
     const call = waitingCall(
       this.#internals.questionsAbout(callId),
@@ -114,5 +125,23 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   }
 }
 
+/** Refuses a misspelled field: without its arguments, an approval would run the call as the model wrote it. A whole decision may be given. */
+const checkFields = (name: string, decision: object): void => {
+  const unknown = unknownField(name, decision)
+  if (unknown !== undefined) throw new ConfigurationError(unknown)
+}
+
 /** A run with any output. */
 export type AnyRun = Pick<Run<unknown, unknown>, keyof Run<unknown, unknown>>
+
+/** Gives the handle of a run to those that asked for it, before the run starts. */
+export const announce = <T, C>(internals: RunInternals<T, C>, { onRun, onStart }: AnyOptions): void => {
+  if (!onRun && !onStart) return
+  const run = new Run(internals)
+  onRun?.(run, internals)
+  if (onStart) started(onStart, run)
+}
+
+/** Calls `onStart`. One that throws fails the send; a promise that rejects must not end the process. */
+export const started = (onStart: (run: AnyRun) => unknown, run: AnyRun): void =>
+  void Promise.resolve(onStart(run)).catch(() => {})

@@ -1,7 +1,7 @@
 import type { Actor, Snapshot } from 'xstate'
 import { isRunResult } from '../../machines/agent/agentOutput.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
-import type { AgentCommand, AgentEmitted } from '../../machines/agent/events.ts'
+import type { AgentCommand, AgentEmitted, MessageTiming } from '../../machines/agent/events.ts'
 import { copyOf } from '../../machines/agent/streamingState.ts'
 import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import { openIn, pendingIn, questionsAbout, unattendedIn } from '../../machines/tools/pendingCalls.ts'
@@ -16,6 +16,7 @@ import {
   type SendResult,
   waitReason,
 } from '../messages/result.ts'
+import { systemClock } from '../model/clock.ts'
 import type { CallDecision } from '../tools/approval.ts'
 import { onAbort } from '../transport/onAbort.ts'
 import type { ChunkStream } from './ChunkStream.ts'
@@ -135,12 +136,12 @@ export class RunInternals<T, C> {
     else this.#settle({ error: () => abortedError(reason, nothingReached) })
   }
 
-  steer(text: string): void {
+  steer(text: string, when: MessageTiming): void {
     if (this.#isOver)
       throw new OrchestrationError(
         'The run is over, or paused, and cannot be steered: send a new prompt, or resume it.',
       )
-    this.#actor.send({ type: 'steer', text })
+    this.#actor.send({ type: 'message', text, when })
   }
 
   get stateValue(): unknown {
@@ -223,7 +224,7 @@ export class RunInternals<T, C> {
 
   readonly #onEvent = (event: AgentEmitted): void => {
     // An observer of the actor, such as the inspector, may have decided.
-    this.#endWait()
+    if (this.#outcome) this.#endWait()
     if (event.type === 'chunk') this.#show(event)
     else if (event.type === 'message') this.#messages.push(event.message)
     else if (asksForDecision(event)) this.#waitIfUnattended()
@@ -249,7 +250,11 @@ export class RunInternals<T, C> {
       if (!this.#hasBegun) return
       for (const call of unattendedIn(this.#actor.getSnapshot())) this.#listeners.announce(call)
       const calls = this.#outcome ? [] : unattendedIn(this.#actor.getSnapshot())
-      if (calls.some((call) => !this.#listeners.decideOn(call))) this.#wait()
+      const { clock = systemClock } = this.#setup
+      // The time of a restored call may be up: the run decides on it a moment later.
+      if (calls.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= clock.now()))
+        clock.setTimeout(() => this.#waitIfUnattended(), 0)
+      else if (calls.some((call) => !this.#listeners.decideOn(call))) this.#wait()
     })
   }
 

@@ -2,10 +2,40 @@ import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import { askEvent } from '../../machines/agent/announcements.ts'
 import type { AgentEmitted } from '../../machines/agent/events.ts'
+import { ConfigurationError } from '../messages/errors.ts'
+import { adviceOn } from '../messages/optionNames.ts'
 import type { PendingCall } from '../messages/result.ts'
 import { harmlessListener } from './watching.ts'
 
 type EventName = AgentEmitted['type'] | '*'
+
+const eventNames: Record<EventName, true> = {
+  '*': true,
+  chunk: true,
+  message: true,
+  step: true,
+  'tool.delta': true,
+  'tool.approval': true,
+  'tool.external': true,
+  'tool.call': true,
+  'tool.progress': true,
+  'tool.result': true,
+  retry: true,
+  fallback: true,
+  compaction: true,
+  limit: true,
+  policy: true,
+  prefix: true,
+  warning: true,
+}
+
+/** Refuses the name of an event that no run emits: its listener would wait for ever. */
+export const checkEventName = (type: string): void => {
+  if (!Object.hasOwn(eventNames, type))
+    throw new ConfigurationError(
+      `A run emits no event "${String(type).slice(0, 40)}". ${adviceOn(type, Object.keys(eventNames))}`,
+    )
+}
 
 /** A listener, and the calls that were announced to it. */
 type Listening = { type: EventName; onEvent: (event: AgentEmitted) => void; announced: Set<string> }

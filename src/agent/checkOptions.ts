@@ -7,86 +7,35 @@ import {
   sharedRules,
 } from '../../machines/agent/configRules.ts'
 import { policyRule } from '../../machines/policy/policyConfig.ts'
-import { headerForms, readHeaders } from '../../providers/http/connection.ts'
 import { misplacedRules } from '../../providers/http/connectionOf.ts'
-import type { ConnectionOptions, EmbedOptions, TransportOptions } from '../../providers/provider.ts'
+import { connectionRules } from '../../providers/http/connectionRules.ts'
+import type { EmbedOptions, MediaOptions } from '../../providers/provider.ts'
+import { ConfigurationError } from '../messages/errors.ts'
 import { messageRule } from '../messages/messageFlaw.ts'
 import {
-  amount,
   callable,
   checkOptions,
   checkSome,
   checkValue,
   fields,
-  flag,
   having,
   listOf,
   member,
   members,
   object,
   objectOr,
+  oneOf,
+  orWrite,
   type Rule,
   type Rules,
   rule,
   text,
   wholeFrom,
+  writtenAs,
 } from '../messages/optionRules.ts'
-import type { ModelProfile } from '../model/chatModel.ts'
-import type { Limits } from '../transport/limits.ts'
+import { toolsByName } from '../tools/tool.ts'
+import type { ChatOptions } from './Chat.ts'
 import type { ActorValues, AgentOptions, AnyOptions } from './options.ts'
-
-const sizeRules: Rules<Limits> = {
-  maxEventSize: amount,
-  maxResponseSize: amount,
-  maxDocumentSize: amount,
-  maxErrorBodySize: amount,
-}
-
-const isHttpUrl = (value: unknown): boolean =>
-  typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
-
-const keyForms = 'a string, AWS credentials, or a function that returns either'
-const credentialsRule: Rule = (name, value) =>
-  member('accessKeyId', text)(name, value) ?? member('secretAccessKey', text)(name, value)
-const keyRule = objectOr(
-  credentialsRule,
-  rule(keyForms, (value) => typeof value === 'string' || typeof value === 'function'),
-)
-
-const priceRules = { input: amount, output: amount, cached: amount, written: amount, above: fields({}) }
-
-const profileRules: Rules<ModelProfile & { like: string }> = {
-  like: text,
-  tools: flag,
-  parallelTools: flag,
-  nativeSchema: flag,
-  schemaWithTools: flag,
-  thinking: flag,
-  deferredTools: flag,
-  appendsChanges: flag,
-  attachments: fields({ images: flag, pdf: flag, audio: flag, video: flag, links: flag }),
-  window: wholeFrom(1),
-  maxOutput: wholeFrom(1),
-  prices: fields(priceRules),
-}
-
-const transportRules: Rules<TransportOptions> = {
-  dispatcher: having('dispatch'),
-  fetch: callable,
-  limits: fields(sizeRules),
-}
-
-const connectionRules: Rules<ConnectionOptions> = {
-  apiKey: keyRule,
-  baseUrl: (name, value) =>
-    isHttpUrl(value)
-      ? undefined
-      : `${name} must be an absolute http or https URL, such as https://api.openai.com/v1.`,
-  headers: rule(headerForms, (value) => readHeaders(value) !== undefined),
-  connection: fields(transportRules),
-  // A protocol has fields of its own, which it checks itself.
-  profile: members(profileRules),
-}
 
 /** A chat model, or a model string with its own connection. */
 const fallbackRule: Rule = (name, value) =>
@@ -100,36 +49,64 @@ const fallbackRule: Rule = (name, value) =>
         text,
       )(name, value)
 
-const inspectRule = objectOr(members({ next: callable }), callable)
+const inspectRule = orWrite(objectOr(having('next'), callable), (value) =>
+  typeof Object(value).inspect === 'function' ? 'inspect: inspector.inspect' : undefined,
+)
 
 const agentRules: Rules<AgentOptions> = {
   ...settingRules,
   ...connectionRules,
   ...sharedRules,
-  fallback: listOf(fallbackRule),
+  fallback: orWrite(listOf(fallbackRule), (value) =>
+    typeof value === 'string' ? `fallback: ['${value.slice(0, 100)}']` : undefined,
+  ),
   compaction: compactionRule(objectOr(chatModelRule, text)),
-  policy: policyRule(objectOr(chatModelRule, text)),
-  orchestrator: having('create'),
+  policy: (name, value) =>
+    value === 'inherit' ? undefined : policyRule(objectOr(chatModelRule, text))(name, value),
+  orchestrator: orWrite(having('create'), (value) =>
+    typeof value === 'string' || typeof value === 'function' ? 'reflectionOrchestrator()' : undefined,
+  ),
   skills: rule('the path of a folder', (value) => typeof value === 'string' && value !== ''),
   clock: having('now', 'setTimeout', 'clearTimeout'),
   inspect: (name, value) => (Array.isArray(value) ? listOf(inspectRule) : inspectRule)(name, value),
+}
+
+/** A part that a person attached, perhaps with the file in the wrong place. */
+const attachmentRule: Rule = (name, value) => {
+  const { type, mimeType, data, url } = Object(value)
+  if (typeof value === 'string')
+    return `${name} is a string: write dataPart(mimeType, bytes) or linkPart(url).`
+  if (type === 'data' && typeof mimeType === 'string' && !mimeType.includes('/'))
+    return `${name} has no media type first: write dataPart('image/png', bytes).`
+  if (type === 'data' && typeof data === 'string' && data.startsWith('data:'))
+    return `${name} holds a data: URL: write dataPart('image/png', bytes), or the base64 text after its comma.`
+  if (type === 'link' && typeof url === 'string' && /^(\.|\/|~|[A-Za-z]:\\)/.test(url))
+    return `${name} is a link to a path: write dataPart('image/png', await readFile(path)).`
+  return object(name, value)
 }
 
 /** Rules for the options of one run. */
 const sendRules: Rules<AnyOptions> = {
   ...settingRules,
   id: text,
-  history: listOf(messageRule),
-  attachments: listOf(object),
+  history: orWrite(listOf(messageRule), (value) => {
+    const { messages, history } = Object(value)
+    if (Array.isArray(messages)) return 'history: result.messages'
+    return Array.isArray(history) ? 'history: chat.history' : undefined
+  }),
+  attachments: listOf(attachmentRule),
   metadata: object,
   conversation: text,
-  system: text,
+  system: sharedRules.system,
   maxSteps: sharedRules.maxSteps,
   limits: fields(limitRules),
   policy: object,
   tools: sharedRules.tools,
   prepareStep: callable,
-  signal: having('addEventListener'),
+  signal: orWrite(having('addEventListener'), (value) => {
+    if (typeof value === 'number') return `signal: AbortSignal.timeout(${value})`
+    return value instanceof AbortController ? 'signal: controller.signal' : undefined
+  }),
   onStart: callable,
   onRun: callable,
   prefix: object,
@@ -143,28 +120,110 @@ const modelString = rule(
   (value) => typeof value === 'string',
 )
 const modelRule = objectOr(
-  (name, value) =>
-    typeof Object(value).model === 'string' && typeof Object(value).stream !== 'function'
-      ? `${name} comes first: write new Agent('${Object(value).model.slice(0, 100)}', { … }).`
-      : chatModelRule(name, value),
-  modelString,
+  (name, value) => {
+    const { model, stream, doStream } = Object(value)
+    if (typeof stream === 'function' || typeof doStream === 'function') return chatModelRule(name, value)
+    if (typeof model === 'string')
+      return `${name} comes first: write new Agent('${model.slice(0, 100)}', { … }).`
+    // An agent has advice of its own.
+    if (typeof Object(model).stream === 'function') return chatModelRule(name, value)
+    return `${name} is a client or a model of another library: write its name, such as 'openai:gpt-6-luna'.`
+  },
+  // A cassette plays the part of the network.
+  orWrite(modelString, (value) =>
+    typeof Object(value).done === 'function'
+      ? "new Agent('openai', { connection: { fetch: cassette(path) } })"
+      : undefined,
+  ),
 )
+
+const keepsHistory = 'new Chat(agent), which keeps its history'
+const watches = 'inspect: inspector.inspect, or set STATEWIRE_INSPECT=1'
+const listens = "run.on('step', …), where run is agent.start(prompt)"
+
+/** Options of other libraries for what is something else here. */
+const otherWays: Readonly<Record<string, Rule>> = {
+  activeTools: writtenAs('prepareStep: () => ({ tools: [names] })'),
+  checkpointer: writtenAs('openRuns({ store }) of statewire/durable'),
+  files: writtenAs('send(prompt, { attachments: [dataPart(mimeType, bytes)] })'),
+  images: writtenAs('send(prompt, { attachments: [dataPart(mimeType, bytes)] })'),
+  memory: writtenAs(keepsHistory),
+  onChunk: writtenAs('for await (const chunk of agent.sendStream(prompt))'),
+  onFinish: writtenAs('const result = await agent.send(prompt)'),
+  onError: writtenAs('try and catch around await agent.send(prompt)'),
+  onStepFinish: writtenAs(listens),
+  onToken: writtenAs('for await (const chunk of agent.sendStream(prompt))'),
+  output: writtenAs('agent.sendFor(prompt, schema)'),
+  outputType: writtenAs('agent.sendFor(prompt, schema)'),
+  responseFormat: writtenAs('agent.sendFor(prompt, schema)'),
+  response_format: writtenAs('agent.sendFor(prompt, schema)'),
+  stream: writtenAs('agent.sendStream(prompt)'),
+}
+
+const otherWaysOfAgents: Readonly<Record<string, Rule>> = {
+  agents: writtenAs('tools: [agent.asTool({ name, description })]'),
+  attachments: writtenAs('send(prompt, { attachments })'),
+  context: writtenAs('send(prompt, { context })'),
+  debug: writtenAs(watches),
+  guardrails: writtenAs('policy'),
+  handoffs: writtenAs('tools: [agent.asTool({ name, description })]'),
+  history: writtenAs('send(prompt, { history })'),
+  interruptBefore: writtenAs('needsApproval: true in the tool'),
+  mcpServers: writtenAs('tools: [await connectMcp({ command, args })]'),
+  messages: writtenAs('send(prompt, { history: messages })'),
+  model: writtenAs("it first, as in new Agent('openai:gpt-6-luna', { … })"),
+  proxy: writtenAs('connection: { dispatcher: new ProxyAgent(url) }, with ProxyAgent of undici'),
+  schema: writtenAs('agent.sendFor(prompt, schema)'),
+  signal: writtenAs('send(prompt, { signal })'),
+  subAgents: writtenAs('tools: [agent.asTool({ name, description })]'),
+  subagents: writtenAs('tools: [agent.asTool({ name, description })]'),
+  verbose: writtenAs(watches),
+}
+
+const otherWaysOfRuns: Readonly<Record<string, Rule>> = {
+  decisions: writtenAs('resume(result.pendingApproval, decisions)'),
+  fallback: writtenAs('it into the options of the agent'),
+  retry: writtenAs('it into the options of the agent'),
+  sessionId: writtenAs(keepsHistory),
+  threadId: writtenAs(keepsHistory),
+  timeout: writtenAs('signal: AbortSignal.timeout(ms)'),
+  timeouts: writtenAs('signal: AbortSignal.timeout(ms), or timeouts into the options of the agent'),
+}
 
 /** A text, a list of parts, or a stored run. */
 const promptRule: Rule = (name, value) => {
   if (typeof value === 'string' || 'snapshot' in Object(value)) return undefined
-  if (!Array.isArray(value))
-    return `${name} must be a string or a list of parts. Write send('…', { history }).`
+  if (!Array.isArray(value)) {
+    const { parts, content, '~standard': standard } = Object(value)
+    if (standard !== undefined)
+      return `${name} is a schema. Write sendFor('…', schema): the prompt comes first.`
+    const isMessage = Array.isArray(parts) || typeof content === 'string'
+    if (isMessage) return `${name} is a message. Write its text or its list of parts: send(message.parts).`
+    const { messages, prompt, input } = Object(value)
+    if (Array.isArray(messages)) return `${name} comes first: write send('…', { history: messages }).`
+    if (typeof prompt === 'string' || typeof input === 'string')
+      return `${name} comes first: write send('…', { … }).`
+    return rule('a string or a list of parts', () => false)(name, value)
+  }
   const isMessage = value.some((each) => 'role' in Object(each))
-  return isMessage ? `${name} is a list of messages. Write send('…', { history: messages }).` : undefined
+  if (isMessage) return `${name} is a list of messages. Write send('…', { history: messages }).`
+  return value
+    .map((part, index) => attachmentRule(`${name}[${index}]`, part))
+    .find((each) => each !== undefined)
 }
 
 /** Refuses what an agent cannot be made of. */
 export const checkAgent = (model: unknown, options: AgentOptions<never>): void => {
   checkValue('The model of an agent', model, modelRule)
-  checkSome('The options of an agent', options, misplacedRules)
+  checkSome('The options of an agent', options, { ...misplacedRules, ...otherWays, ...otherWaysOfAgents })
   checkOptions('The options of an agent', options, agentRules)
+  // Here alone the tools of sources count: what a server lists later must not break a run.
+  toolsByName(options.tools ?? [])
   checkSteps(options)
+  if (options.policy === 'inherit' && options.orchestrator)
+    throw new ConfigurationError(
+      "policy: 'inherit' is for agents without an orchestrator: give this one a policy of its own.",
+    )
 }
 
 const actorRules: Rules<ActorValues & { schema: unknown; conversation: unknown }> = {
@@ -186,13 +245,55 @@ const embedRules: Rules<EmbedOptions> = {
   providerOptions: object,
 }
 
+const queryRule = orWrite(text, () => 'embedDocuments(texts) for several')
+
 /** Refuses what a request for embeddings cannot be given. */
-export const checkEmbed = (options: EmbedOptions): void =>
+export const checkEmbed = (
+  texts: readonly unknown[],
+  purpose: 'query' | 'document',
+  options: EmbedOptions,
+): void => {
+  if (purpose === 'query') checkValue('The text of embedQuery', texts[0], queryRule)
+  checkValue('The texts of embedDocuments', texts, listOf(text))
   checkOptions('The options of embeddings', options, embedRules)
+}
+
+const mediaRules: Rules<MediaOptions> = {
+  mimeTypes: listOf(text),
+  attachments: listOf(attachmentRule),
+  partialImages: wholeFrom(0),
+  signal: sendRules.signal,
+  providerOptions: object,
+}
+
+/** Refuses what a request for media cannot be given. */
+export const checkMedia = (options: MediaOptions): void =>
+  checkOptions('The options of media', options, mediaRules)
 
 /** Refuses what a run cannot be given. */
 export const checkSend = (from: unknown, options: AnyOptions): void => {
   checkValue('The prompt', from, promptRule)
+  checkSome('The options of a send', options, { ...otherWays, ...otherWaysOfRuns })
   checkOptions('The options of a send', options, sendRules)
   checkSteps(options)
 }
+
+const chatRules: Rules<ChatOptions> = {
+  history: listOf(messageRule),
+  whenBusy: oneOf('refuse', 'queue'),
+}
+
+const chattingRule = orWrite(having('send', 'sendStream'), (value) => {
+  if (typeof value === 'string') return `new Chat(new Agent('${value.slice(0, 100)}'))`
+  return typeof Object(Object(value).agent).send === 'function' ? 'new Chat(agent)' : undefined
+})
+
+/** Refuses what a chat cannot be made of. */
+export const checkChat = (agent: unknown, options: unknown): void => {
+  checkValue('The agent of a chat', agent, chattingRule)
+  checkOptions('The options of a chat', options, chatRules)
+}
+
+/** Refuses a history for one turn of a chat, which would put its own over it. */
+export const checkTurn = (options: unknown): void =>
+  checkSome('The options of a send', options, { history: writtenAs('new Chat(agent, { history })') })

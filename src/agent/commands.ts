@@ -1,11 +1,11 @@
-import type { AgentCommand, CallCommand } from '../../machines/agent/events.ts'
+import type { AgentCommand, CallCommand, MessageTiming } from '../../machines/agent/events.ts'
 import { areLimits, limitId } from '../../machines/agent/limits.ts'
 import { decisionOn } from '../../machines/tools/approvals.ts'
 import { isAbout } from '../../machines/tools/question.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import type { PendingCall } from '../messages/result.ts'
-import type { Approval, ApprovalOptions, CallDecision } from '../tools/approval.ts'
+import { type Approval, type ApprovalOptions, type CallDecision, unknownField } from '../tools/approval.ts'
 import { toolResultOf } from '../tools/toolResult.ts'
 
 /** Longer than anything that a person or a tool has to say. */
@@ -22,6 +22,14 @@ export const checkCommand = (given: unknown, pending: readonly PendingCall[]): A
       return { type, ...optionalReason(reason) }
     case 'steer':
       return { type, text: text('text', command.text) }
+    case 'message': {
+      const when = command.when ?? 'step'
+      if (!isWhen(when)) throw new ConfigurationError("when must be 'now', 'step' or 'idle'.")
+      const { metadata } = command
+      if (metadata !== undefined && !isJsonObject(metadata))
+        throw new ConfigurationError('The metadata of a message must be an object.')
+      return { type, text: text('text', command.text), when, ...(metadata && { metadata }) }
+    }
     case 'tool.approve': {
       const call = waitingCall(pending, { callId: text('callId', callId), ...about }, 'approval')
       return approval(call, command)
@@ -36,12 +44,21 @@ export const checkCommand = (given: unknown, pending: readonly PendingCall[]): A
     }
     case 'compact':
       return { type }
+    case 'wake':
+      return { type, ...(command.message !== undefined && { message: text('message', command.message) }) }
+    case 'task.command': {
+      const inner = checkCommand(command.command, [])
+      if ('callId' in inner) throw new ConfigurationError('Decide on a call of a task by its callId.')
+      return { type, task: text('task', command.task), command: inner }
+    }
     default:
       throw new ConfigurationError(
-        `${JSON.stringify(type) ?? 'undefined'} is not a command: use abort, steer, compact, tool.approve, tool.reject or tool.answer.`,
+        `${JSON.stringify(type) ?? 'undefined'} is not a command: use abort, message, steer, compact, wake, tool.approve, tool.reject or tool.answer.`,
       )
   }
 }
+
+const isWhen = (when: unknown): when is MessageTiming => when === 'now' || when === 'step' || when === 'idle'
 
 /** A command that was stored. Older releases answered a limit with other commands. */
 export const storedCommand = (stored: JsonObject): AgentCommand => {
@@ -57,8 +74,25 @@ export const storedCommand = (stored: JsonObject): AgentCommand => {
 export const commandsFor = (decisions: unknown, pending: readonly PendingCall[]): AgentCommand[] => {
   if (!isJsonObject(decisions))
     throw new ConfigurationError('Decisions are given by call id, such as { call_1: true }.')
+  for (const [callId, decision] of Object.entries(decisions)) mustDecide(callId, decision)
   return Object.entries(decisions).flatMap(([callId, decision]) =>
     decision === undefined ? [] : [checkedDecision(callId, decision as CallDecision, pending)],
+  )
+}
+
+/** Refuses what decides nothing: it would be taken for a no. */
+const mustDecide = (callId: string, decision: JsonValue | undefined): void => {
+  const decides =
+    decision === undefined ||
+    typeof decision === 'boolean' ||
+    (isJsonObject(decision) && (typeof decision.approve === 'boolean' || 'result' in decision))
+  const unknown = isJsonObject(decision)
+    ? unknownField(`The decision on "${callId.slice(0, 100)}"`, decision)
+    : undefined
+  if (decides && unknown !== undefined) throw new ConfigurationError(unknown)
+  if (decides) return
+  throw new ConfigurationError(
+    `The decision on "${callId.slice(0, 100)}" says neither yes nor no: write true, false, { approve: true }, { approve: false, reason }, or { result } for an external tool.`,
   )
 }
 
@@ -66,7 +100,7 @@ export const commandsFor = (decisions: unknown, pending: readonly PendingCall[])
 export const commandFor = (callId: string, decision: CallDecision): CallCommand =>
   isAnswer(decision)
     ? { type: 'tool.answer', callId, ...decision }
-    : decisionOn({ id: callId, ...(isJsonObject(decision) && questionIn(decision)) }, decision)
+    : decisionOn({ id: callId, ...questionIn(Object(decision)) }, decision)
 
 const questionIn = ({ question }: { question?: unknown }): { question?: string } =>
   question === undefined ? {} : { question: text('question', question) }
@@ -92,7 +126,7 @@ const isAnswer = (decision: CallDecision): decision is Exclude<CallDecision, App
  */
 export const waitingCall = (
   pending: readonly PendingCall[],
-  { callId, question }: { callId: string; question?: string },
+  { callId, question }: { callId: string; question?: string | undefined },
   kind?: PendingCall['kind'],
 ): PendingCall => {
   const named = pending.filter(({ id }) => id === callId)
@@ -121,7 +155,7 @@ export const approval = (
     throw new ConfigurationError('remember must be "tool" or "arguments".')
   const given = edited && jsonOf(edited)
   if (call.kind === 'limit' && given && !areLimits(given))
-    throw new ConfigurationError('A limit is raised with other limits as the arguments, such as { cost: 5 }.')
+    throw new ConfigurationError('To raise a limit, pass the new limits as arguments, such as { cost: 5 }.')
   return {
     type: 'tool.approve',
     callId: call.id,

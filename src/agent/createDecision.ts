@@ -5,11 +5,13 @@ import {
   type DecisionEvents,
 } from '../../machines/orchestrators/decision.ts'
 import type { Orchestrator } from '../../machines/orchestrators/orchestrator.ts'
+import { checkValue, fields, object, type Rule, text } from '../messages/optionRules.ts'
 import type { ChatModel } from '../model/chatModel.ts'
-import { Agent, type AgentOptions } from './Agent.ts'
+import { Agent } from './Agent.ts'
+import type { AgentOptions } from './options.ts'
 
 /** Options of {@link createDecision}: the model, the events, and all options of an agent. */
-export type DecisionOptions<Events extends DecisionEvents> = Omit<
+type DecisionOptions<Events extends DecisionEvents> = Omit<
   AgentOptions,
   'orchestrator' | 'onApproval' | 'inspect'
 > & {
@@ -39,10 +41,22 @@ export const createDecision = <const Events extends DecisionEvents>({
   events,
   ...options
 }: DecisionOptions<Events>): Decision<Events> => {
+  checkValue('events', events, eventsRule)
   const orchestrator: Orchestrator = {
     providerHint: 'decision',
     create: (parts) => createDecisionLogic(events, parts),
   }
   const logic: AnyActorLogic = new Agent(model, { ...options, orchestrator }).machine
   return logic
+}
+
+const eventRule = fields({ description: text, input: () => undefined })
+
+const eventsRule: Rule = (name, value) => {
+  const problem = object(name, value)
+  if (problem)
+    return `The ${name} of a decision are keyed by type: write events: { refund: { description, input } }.`
+  return Object.entries(Object(value))
+    .map(([type, event]) => eventRule(`${name}.${type}`, event))
+    .find((each) => each !== undefined)
 }

@@ -3,8 +3,9 @@ import type { CompactionOptions } from '../../machines/agent/agentConfig.ts'
 import { mustBePrepared, type PrepareStep } from '../../machines/model/prepareStep.ts'
 import { modelsNamedIn, policyOptions, resolvePolicy } from '../../machines/policy/policyConfig.ts'
 import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'
+import { connectedModel, connectionIn } from '../../providers/chatModels.ts'
+import { findProvider } from '../../providers/namedProviders.ts'
 import type { ConnectionOptions, TransportOptions } from '../../providers/provider.ts'
-import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import type { ChatModel } from '../model/chatModel.ts'
 import { parseModelString } from '../model/modelString.ts'
@@ -13,7 +14,8 @@ import type { FallbackModel } from './options.ts'
 
 /** A fallback uses the agent's way to the network, but never its key: that belongs to another provider. */
 export const fallbackModel = (fallback: FallbackModel, connection: ConnectionOptions): ChatModel => {
-  if (typeof fallback === 'object' && 'stream' in fallback) return fallback
+  if (typeof fallback === 'object' && 'stream' in fallback)
+    return connectedModel(fallback, { connection: routeOf(connection) })
   const { model, ...own }: ConnectionOptions & { model: string } =
     typeof fallback === 'string' ? { model: fallback } : fallback
   const { provider, chat } = parseModelString(model)
@@ -36,7 +38,7 @@ const namedModel = (text: string, ofAgent: ChatModel, connection: ConnectionOpti
   const found = findProvider(provider, chat)
   return found.chatModel(
     chat,
-    found.name === ofAgent.provider ? connection : { connection: routeOf(connection) },
+    found.name === ofAgent.provider ? connectionIn(connection) : { connection: routeOf(connection) },
   )
 }
 

@@ -49,8 +49,11 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     skills?: string
     /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
     prepareStep?: PrepareStep<Deps, string | ChatModel>
-    /** The rules of its runs as a statechart: what it is asked and cannot take does not happen. Default: none. */
-    policy?: AnyStateMachine | PolicyOptions<string | ChatModel>
+    /**
+     * The rules of its runs as a statechart: what it is asked and cannot take does not happen. `'inherit'`, for a sub-agent: the
+     * policy of the run that called it judges its calls. Default: none.
+     */
+    policy?: AnyStateMachine | PolicyOptions<string | ChatModel> | 'inherit'
     /** Models to continue with, one after the other, when retries do not help. Default: none. */
     fallback?: readonly FallbackModel[]
     /** Shortens a conversation that is too long for the model. Default: after the provider refused a request as too long. */

@@ -1,11 +1,14 @@
 import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import type { AgentInput } from '../../machines/agent/events.ts'
+import { isJsonObject } from '../messages/json.ts'
+import type { Part } from '../messages/messages.ts'
 import type { ChatResult, SendResult } from '../messages/result.ts'
 import type { Clock } from '../model/clock.ts'
 import type { CallDecision } from '../tools/approval.ts'
 import type { CompiledSchema } from '../tools/schema.ts'
 import type { ChunkStream } from './ChunkStream.ts'
+import type { StartFrom } from './options.ts'
 import { type ChunkReader, type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
 import type { Inspect } from './watching.ts'
 
@@ -15,7 +18,7 @@ export type RunStart =
   | { snapshot: Snapshot<unknown>; decisions?: Readonly<Record<string, CallDecision>> }
 
 /** Everything that the actor of a run is made of. */
-export type ActorSetup = {
+type ActorSetup = {
   machine: AgentMachine
   start: RunStart
   inspect?: Inspect | undefined
@@ -36,7 +39,7 @@ export type RunSetup<T, C> = ActorSetup &
   }
 
 /** The form in which a run gives its chunks and its result: text, or values of a schema. */
-export type ResultForm<T, C> = {
+type ResultForm<T, C> = {
   readerOf(stream: ChunkStream<ChatResult<C>>): ChunkReader
   finish(result: SendResult): SendResult<T> | Promise<SendResult<T>>
 }
@@ -74,3 +77,17 @@ export const typedForm = <T>(schema: CompiledSchema<T>): ResultForm<T, DeepParti
   readerOf: (stream) => partialValues(stream, schema),
   finish: async (result) => ({ ...result, output: await validatedOutput(result, schema) }),
 })
+
+/** Says whether a run starts from where it was stored. */
+export const isStored = (from: StartFrom): from is Exclude<StartFrom, string | Part[]> => isJsonObject(from)
+
+/** Facts about a stored run that are needed before its machine has read it. */
+export const storedRun = (snapshot: unknown): { id: string | undefined; isTyped: boolean } => {
+  const context = isJsonObject(snapshot) ? snapshot.context : undefined
+  if (!isJsonObject(context)) return { id: undefined, isTyped: false }
+  // A chart of phases keeps its input, a single run its options.
+  const { options, input } = context
+  const asked = isJsonObject(options) ? options : isJsonObject(input) ? input : {}
+  const id = typeof asked.id === 'string' && asked.id !== '' ? asked.id : undefined
+  return { id, isTyped: isJsonObject(asked.outputSchema) }
+}

@@ -83,7 +83,8 @@ const checked = (text: string, schema: CompiledSchema<unknown>): Validation<unkn
     Promise.resolve(validation).catch(() => {})
     return {
       ok: false,
-      problem: 'the schema is checked asynchronously, and the answer of this run must be checked at once.',
+      problem:
+        'the schema validates asynchronously, and the answer of this run must be validated synchronously.',
     }
   } catch (thrown) {
     return { ok: false, problem: describeThrown(thrown) }

@@ -47,7 +47,7 @@ const harmless = <Event>(who: string, watch: (event: Event) => unknown): ((event
 let hasWarnedOfWait = false
 
 /**
- * Warns once, in development, if the caller of a send does not look whether its run waits: the output of such a run is
+ * Warns once, in development, if the caller of a send does not check whether its run waits: the output of such a run is
  * empty, and nothing continues it.
  */
 export const watchedWait = (result: SendResult): SendResult => {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { type LimitReached, limitSentence, reachedIn } from '../../machines/agent/limits.ts'
+import { type LimitReached, limitId, limitSentence, reachedIn } from '../../machines/agent/limits.ts'
 import { describeThrown } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ToolCallPart } from '../messages/messages.ts'
@@ -25,7 +25,8 @@ export type ApprovalOptions = {
 export class Approvals {
   readonly #options: ApprovalOptions
   #before: Promise<unknown> = Promise.resolve()
-  #withdrawal = new AbortController()
+  /** Questions that can be withdrawn, by the id of their call. */
+  readonly #open = new Map<string, AbortController>()
   /** The tools of this turn that a person allowed for good: the run itself does so for later turns. */
   readonly #allowed = new Set<string>()
 
@@ -41,13 +42,14 @@ export class Approvals {
         approve: false,
         reason: 'There is no terminal to ask for approval. --approve allows every call.',
       }
-    return this.#ask((signal) => this.#decisionOn(call, lines, signal))
+    return this.#ask(call.id, (signal) => this.#decisionOn(call, lines, signal))
   }
 
   /** Asks if a run may continue past a limit. */
   mayGoOn(reached: LimitReached): Approval | Promise<Approval> {
     const { lines, screen } = this.#options
-    if (lines) return this.#ask((signal) => this.#mayGoOn(`${limitSentence(reached)} Go on?`, lines, signal))
+    if (lines)
+      return this.#ask(limitId, (signal) => this.#mayGoOn(`${limitSentence(reached)} Go on?`, lines, signal))
     screen.note(screen.notePaint.yellow(`  ! ${limitSentence(reached)} It ends here.`))
     return false
   }
@@ -60,23 +62,30 @@ export class Approvals {
   /** The result of an external tool. */
   answer(call: ToolCallPart): Promise<{ result: string; isError?: true }> {
     const { lines } = this.#options
-    const { signal } = this.#withdrawal
     const question = `Your answer to ${callLine(call)}:`
-    const asked = this.#before.then(() => lines && this.#line(question, lines, signal))
-    this.#before = asked
+    const asked = this.#ask(call.id, async (signal) => lines && this.#newLine(question, lines, signal))
     return asked.then((result) => (result === undefined ? unanswered : { result }))
   }
 
-  /** Withdraws the open question: the calls were decided on elsewhere. */
-  withdraw(): void {
+  /**
+   * Withdraws the question about a call, or every question: it was decided on elsewhere. A run that works on a call has
+   * also continued past its limit.
+   */
+  withdraw(callId?: string): void {
     this.#allowed.clear()
-    this.#withdrawal.abort()
-    this.#withdrawal = new AbortController()
+    for (const [id, controller] of this.#open) {
+      const isMeant = callId === undefined || id === callId || id === limitId || id.startsWith(`${callId}/`)
+      if (!isMeant) continue
+      this.#open.delete(id)
+      controller.abort()
+    }
   }
 
-  #ask(question: (signal: AbortSignal) => Promise<Approval>): Promise<Approval> {
-    const { signal } = this.#withdrawal
-    const asked = this.#before.then(() => question(signal))
+  #ask<T>(id: string, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController()
+    this.#open.get(id)?.abort()
+    this.#open.set(id, controller)
+    const asked = this.#before.then(() => question(controller.signal))
     this.#before = asked
     return asked
   }
@@ -87,7 +96,7 @@ export class Approvals {
     const question = `Allow ${callLine(call)}? ${screen.paint.dim('[yes/no/edit/always]')}`
     for (;;) {
       if (this.#allowed.has(call.name)) return true
-      const answer = await this.#line(question, lines, signal)
+      const answer = await this.#newLine(question, lines, signal)
       if (answer === undefined) return refused('')
       const [word = '', ...rest] = answer.trim().split(/\s+/)
       const choice = choices.find((each) => word !== '' && each.startsWith(word.toLowerCase()))
@@ -126,8 +135,16 @@ export class Approvals {
 
   async #mayGoOn(question: string, lines: Lines, signal: AbortSignal): Promise<Approval> {
     const { dim } = this.#options.screen.paint
-    const answer = await this.#line(`${question} ${dim('[y/N]')}`, lines, signal)
+    const answer = await this.#newLine(`${question} ${dim('[y/N]')}`, lines, signal)
     return /^\s*y(es)?\s*$/i.test(answer ?? '') || refused('')
+  }
+
+  /** The line that a person types when the question is on the screen. */
+  async #newLine(question: string, lines: Lines, signal: AbortSignal): Promise<string | undefined> {
+    // What was said before the question is on its way to the screen.
+    await setImmediate()
+    if (!signal.aborted) lines.dropTyped()
+    return this.#line(question, lines, signal)
   }
 
   /** The line that a person types, from a text that is there; undefined if they leave, or if the question is withdrawn. */

@@ -45,10 +45,6 @@ export class FlowingText {
     this.#line = this.#line.next()
   }
 
-  get isAtStart(): boolean {
-    return this.#column === 0 && this.#word === '' && this.#spaces === ''
-  }
-
   #take(sign: string): void {
     if (sign === '\n') {
       this.#endWord()
@@ -103,7 +99,7 @@ const asItIs: Shade = (text) => text
 const deepest = 12
 
 /** The colours of one line of Markdown, word by word. Its markup stays, so that copied text is what the model wrote. */
-export class MarkdownLine {
+class MarkdownLine {
   readonly #paint: Paint
   /** True inside a block of code. */
   #isCode: boolean

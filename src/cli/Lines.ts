@@ -1,4 +1,4 @@
-import { openSync } from 'node:fs'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { ReadStream } from 'node:tty'
 import type { Invocation } from './command.ts'
@@ -8,6 +8,10 @@ import type { LineHistory } from './history.ts'
 export type Lines = {
   /** Asks for a line, which may begin with a text. The signal withdraws the prompt. */
   next: (prompt: string, signal?: AbortSignal, text?: string) => Promise<string | undefined>
+  /** Calls back with each line that is typed while no prompt is on the screen, until the returned function is called. */
+  watch: (onLine: (line: string) => void) => () => void
+  /** Drops what was typed so far: it is not an answer to a question that was not on the screen yet. */
+  dropTyped: () => void
   close: () => void
 }
 
@@ -27,13 +31,40 @@ export const terminalLines = (
   const ahead: string[] = []
   let begun = ''
   let history = earlier
+  let onTyped: ((line: string) => void) | undefined
+  // The terminal itself shows these lines, and gives them when they are whole.
+  const read = (piece: Buffer) => {
+    const lines = `${begun}${piece}`.split('\n')
+    begun = lines.pop() ?? ''
+    for (const line of lines) {
+      if (ahead.length > 0) ahead.push(line)
+      else onTyped?.(line)
+    }
+  }
+  const attend = () => {
+    if (onTyped && !input.readableEnded) input.on('data', read).resume()
+  }
+  const ignore = () => {
+    if (onTyped) input.off('data', read).pause()
+  }
   return {
+    watch: (onLine) => {
+      onTyped = onLine
+      attend()
+      return () => {
+        ignore()
+        onTyped = undefined
+      }
+    },
     next: (prompt, signal, text = '') => {
       const waiting = ahead.shift()
       if (waiting !== undefined) {
         output.write(`${prompt}${waiting}\n`)
         return Promise.resolve(waiting)
       }
+      // Ctrl-D has ended it while no prompt was there.
+      if (input.readableEnded) return Promise.resolve(undefined)
+      ignore()
       return new Promise((resolve) => {
         const reader = createInterface({ input, output, prompt, history, historySize: 500 })
         let line: string | undefined
@@ -70,6 +101,7 @@ export const terminalLines = (
           begun = line === undefined ? '' : reader.line
           if (line === undefined) output.write('\n')
           else add(line)
+          attend()
           resolve(line)
         })
         output.write(markPaste)
@@ -77,7 +109,29 @@ export const terminalLines = (
         if (text !== '' || begun !== '') reader.write(text + begun)
       })
     },
+    dropTyped: () => {
+      ahead.length = 0
+      begun = ''
+      emptyTerminal(input)
+    },
     close: () => {},
+  }
+}
+
+/** Reads what the terminal has kept, and forgets it. */
+const emptyTerminal = (input: NodeJS.ReadStream): void => {
+  if (input.readableLength > 0) input.read()
+  // Otherwise the terminal keeps back a line that has not ended.
+  input.setRawMode(true)
+  let terminal: number | undefined
+  try {
+    terminal = openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK)
+    const piece = Buffer.alloc(4096)
+    while (readSync(terminal, piece) > 0);
+  } catch {
+    // Nothing more is there, or there is no such file, as on Windows.
+  } finally {
+    if (terminal !== undefined) closeSync(terminal)
   }
 }
 
@@ -90,6 +144,10 @@ export const pipedLines = (input: NodeJS.ReadableStream): Lines => {
       const { value, done } = await lines.next()
       return done ? undefined : value
     },
+    // Each line of a pipe is a turn, which nothing is typed during.
+    watch: () => () => {},
+    // A pipe is written for questions that are known before.
+    dropTyped: () => {},
     close: () => reader.close(),
   }
 }
@@ -112,5 +170,5 @@ const besideThePipe = (): Lines | undefined => {
     return undefined
   }
   const lines = terminalLines(input, process.stderr)
-  return { next: lines.next, close: () => input.destroy() }
+  return { ...lines, close: () => input.destroy() }
 }

@@ -1,11 +1,11 @@
 import { FlowingText } from './FlowingText.ts'
 import { type Paint, paintFor, printable, wantsColour } from './terminalText.ts'
 
-type Stream = NodeJS.WriteStream
+type Stream = { write(text: string | Uint8Array): unknown; isTTY?: boolean; columns?: number }
 
 /**
  * The two outputs of a command. `text` is the answer and goes to stdout as it arrives; a `line` is a whole line on
- * stdout; a `note` is a whole line on stderr. Both may be the same terminal, where a note must not break a sentence.
+ * stdout; a `note` is a whole line on stderr. Both may be the same terminal or stream, where a note must not break a sentence.
  */
 export class Screen {
   readonly isTerminal: boolean
@@ -71,7 +71,7 @@ export class Screen {
   }
 
   note(line: string): void {
-    if (this.isTerminal && this.hasReader) {
+    if ((this.isTerminal && this.hasReader) || this.#out === this.#err) {
       this.endLine()
       this.#isAfterLine = true
     }

@@ -1,5 +1,6 @@
 import type { RunLimits } from '../../machines/agent/limits.ts'
-import { Agent, type AgentOptions } from '../agent/Agent.ts'
+import { Agent } from '../agent/Agent.ts'
+import type { AgentOptions } from '../agent/options.ts'
 import { describeThrown } from '../messages/errors.ts'
 import type { ToolSource } from '../tools/tool.ts'
 import { chooseModel } from './chooseModel.ts'
@@ -62,10 +63,10 @@ const amountOption = (invocation: Invocation, limit: 'steps' | 'cost'): RunLimit
 }
 
 /** The servers of `--mcp`: connected together, closed together. */
-export type McpServers = { tools: readonly ToolSource[]; close: () => Promise<void> }
+type McpServers = { tools: readonly ToolSource[]; close: () => Promise<void> }
 
 /** Connects to each `--mcp`: a URL, or a command to start. If one of them fails, the others are closed. */
-export const openServers = async (invocation: Invocation): Promise<McpServers> => {
+const openServers = async (invocation: Invocation): Promise<McpServers> => {
   const wanted = listOption(invocation, 'mcp').map(endpointOf)
   if (wanted.length === 0) return { tools: [], close: async () => {} }
   const { connectMcp } = await import('../mcp/index.ts')

@@ -5,8 +5,9 @@ import { findProvider, listProviders } from '../../providers/registry.ts'
 import type { JsonValue } from '../messages/json.ts'
 import { formatModelString, parseModelString } from '../model/modelString.ts'
 import { type Invocation, textOption } from './command.ts'
+import { UsageError } from './outcome.ts'
 
-export type ChosenModel = {
+type ChosenModel = {
   model: string
   options: Pick<ConnectionOptions, 'baseUrl' | 'apiKey'>
   /** Names the model and gives the reason, in one line. */
@@ -36,6 +37,48 @@ export const chooseModel = async (
   if (ollama && first !== undefined)
     return remote(`ollama:${first}`, { baseUrl: ollama.baseUrl }, 'a local Ollama answers')
   return simulated('no key is set, no Ollama answers')
+}
+
+/** A thing that a provider makes beside answers. */
+type Making = 'media' | 'embeddings'
+
+const made: Record<Making, { maker: 'mediaModel' | 'embeddingsModel'; name: string; example: string }> = {
+  media: { maker: 'mediaModel', name: 'images', example: '--model openai:gpt-image-2' },
+  embeddings: {
+    maker: 'embeddingsModel',
+    name: 'embeddings',
+    example: '--model openai:text-embedding-3-small',
+  },
+}
+
+/**
+ * The model for images or embeddings: the one of `--model`, else that of the provider of `STATEWIRE_MODEL`, else of a
+ * provider whose key is set. `STATEWIRE_MODEL` names a model for answers, so only its provider counts.
+ */
+export const chooseMaker = async (
+  invocation: Pick<Invocation, 'values' | 'env'>,
+  making: Making,
+): Promise<Omit<ChosenModel, 'close'>> => {
+  const { env } = invocation
+  const server = otherServer(textOption(invocation, 'base-url'), env)
+  const typed = textOption(invocation, 'model')
+  const { maker, name: things, example } = made[making]
+  const ofKey = () =>
+    listProviders().find(({ name, keyVariable }) => {
+      return keyVariable && env[keyVariable]?.trim() && findProvider(name)[maker]
+    })
+  const wanted = typed ?? env.STATEWIRE_MODEL?.trim() ?? ofKey()?.name
+  if (!wanted) throw new UsageError(`Name a model that makes ${things}, such as ${example}.`)
+  const { provider, chat, ...names } = parseModelString(wanted)
+  const { name, defaultModel } = findProvider(provider)
+  const model = names[making] ?? (typed === undefined ? undefined : chat)
+  const full = formatModelString({
+    provider: name,
+    // A provider without a default model needs one for answers, which nothing is asked of.
+    ...(defaultModel === '' && model !== undefined && { chat: model }),
+    ...(model !== undefined && { [making]: model }),
+  })
+  return { model: full, options: server, said: model === undefined ? name : `${name}:${model}` }
 }
 
 /** The server of `--base-url` with its own key: the key of a provider only goes to that provider's hosts. */
@@ -75,13 +118,10 @@ const simulated = async (reason: string): Promise<ChosenModel> => {
   return { model: 'openai:simulator', options: { baseUrl, apiKey: 'simulator' }, said, close }
 }
 
-export type LocalOllama = { baseUrl: string; models: string[] }
+type LocalOllama = { baseUrl: string; models: string[] }
 
 /** The Ollama on this machine, or where `OLLAMA_HOST` says; undefined when it does not answer at once. */
-export const localOllama = async (
-  env: NodeJS.ProcessEnv,
-  patienceMs: number,
-): Promise<LocalOllama | undefined> => {
+const localOllama = async (env: NodeJS.ProcessEnv, patienceMs: number): Promise<LocalOllama | undefined> => {
   const baseUrl = ollamaUrl(env.OLLAMA_HOST?.trim() || '127.0.0.1', '/api')
   try {
     const response = await fetch(`${baseUrl}/tags`, { signal: AbortSignal.timeout(patienceMs) })

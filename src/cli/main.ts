@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { version } from '../../package.json'
+import { loadRegistry } from '../../providers/registry.ts'
 import { readArguments } from './command.ts'
 import { commands, helpOf, overview, unknownCommand } from './commands/index.ts'
 import { exit, reportOf, showError, UsageError } from './outcome.ts'
@@ -25,6 +26,8 @@ const main = async (typed: readonly string[], screen: Screen): Promise<number> =
   }
   return command.run({ values, words, screen, stdin: process.stdin, env: process.env })
 }
+
+loadRegistry()
 
 // The reader of a pipe may leave (`| head -1`): that is not an error.
 for (const stream of [process.stdout, process.stderr]) {

@@ -50,7 +50,7 @@ const isMachine = (value: object): value is AnyStateMachine =>
   'root' in value && 'config' in value && 'transition' in value && 'getInitialSnapshot' in value
 
 /** Describes the export that is looked for in a file. */
-export type Wanted<T> = {
+type Wanted<T> = {
   /** A noun for messages, such as `machine`. */
   noun: string
   /** Recognises it by its shape, since it may come from another copy of the package. */

@@ -11,7 +11,7 @@ export const exit = { complete: 0, failed: 1, usage: 2, aborted: 130 } as const
 export class UsageError extends Error {}
 
 /** A failure for the reader: its message, a hint at what to do, and the exit code. */
-export type ErrorReport = { message: string; hint: string; code: number }
+type ErrorReport = { message: string; hint: string; code: number }
 
 export const reportOf = (thrown: unknown): ErrorReport => {
   if (thrown instanceof UsageError) return { message: thrown.message, hint: '', code: exit.usage }
@@ -24,11 +24,12 @@ const flags: readonly [RegExp, string][] = [
   [/(missing from|the model and) baseUrl\b/, '$1 --base-url'],
   [/, or pass apiKey\b.*/, ', or choose another model with --model.'],
   [/No key was sent: pass apiKey\./, 'No key was sent: set STATEWIRE_API_KEY.'],
+  [/\bdatabaseUrl\b/, '--db'],
   [/Set thinking: false, or use/, 'Leave --thinking out, or use'],
 ]
 
 /** The error of a run of this command, in terms of its own options. */
-export const inFlags = (error: ErrorData): ErrorData => ({
+const inFlags = (error: ErrorData): ErrorData => ({
   ...error,
   message: flags.reduce((text, [api, flag]) => text.replace(api, flag), error.message),
 })

@@ -4,6 +4,7 @@ import { statePath } from '../../machines/agent/states.ts'
 import type { Compaction } from '../messages/compaction.ts'
 import { dollars } from '../messages/dollars.ts'
 import type { ErrorData } from '../messages/errors.ts'
+import { visibleJson } from '../messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
 import type { ChatResult, PendingCall, Usage, Warning } from '../messages/result.ts'
 import type { Screen } from './Screen.ts'
@@ -39,7 +40,7 @@ export class AnswerView {
 /** A call in one line: `calculator(expression: 2 + 3)`. */
 export const callLine = ({ name, arguments: args, argumentsRaw }: ToolCallPart): string => {
   const entries = Object.entries(args).map(([key, value]) => `${wordOf(key)}: ${wordOf(value)}`)
-  return oneLine(`${name}(${entries.join(', ') || argumentsRaw || ''})`)
+  return `${wordOf(name)}(${entries.join(', ') || oneLine(argumentsRaw ?? '')})`
 }
 
 /** A result in one line: `calculator → 2 + 3 = 5`. */
@@ -48,10 +49,11 @@ export const resultLine = ({ name, result, isError }: ToolResultPart): string =>
 
 /** A text that could be taken for several arguments, or for another type, is in quotes: a person decides on what is shown. */
 const wordOf = (value: unknown): string =>
-  typeof value === 'string' && isPlain(value) ? value : JSON.stringify(value)
+  typeof value === 'string' && isPlain(value) ? value : visibleJson(value)
 
 const isPlain = (text: string): boolean =>
   /^[^\s,:(){}[\]"'\\]+( [^\s,:(){}[\]"'\\]+)*$/u.test(text) &&
+  visibleJson(text) === `"${text}"` &&
   !/^(true|false|null|-?\d[\d.eE+-]*)$/.test(text)
 
 export const retryLine = ({ error, delayMs }: { error: ErrorData | null; delayMs: number }): string =>

@@ -42,7 +42,7 @@ export const promptOf = async (invocation: Invocation, otherwise = ''): Promise<
   }
   const piped = hasDash || typed === '' ? await pipedText(stdin) : await pipedBeside(invocation)
   const prompt = [typed, piped].filter((text) => text !== '').join('\n\n')
-  if (prompt === '') throw new UsageError('The prompt is empty.')
+  if (prompt === '') throw new UsageError('The prompt is empty. Write it last, in quotes.')
   return prompt
 }
 

@@ -72,3 +72,13 @@ export const displayWidth = (text: string): number => {
   }
   return width
 }
+
+export const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+/** A time in its largest unit: `5 min`. */
+export const spanText = (ms: number): string => {
+  if (ms < units.m) return `${Math.max(0, Math.round(ms / units.s))} s`
+  if (ms < units.h) return `${Math.round(ms / units.m)} min`
+  if (ms < 2 * units.d) return `${Math.round(ms / units.h)} h`
+  return `${Math.round(ms / units.d)} d`
+}

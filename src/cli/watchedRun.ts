@@ -11,7 +11,7 @@ import type { Question } from './question.ts'
 /** The reason of a run that Ctrl-C aborted. */
 export const interrupted = 'interrupted'
 
-export type WatchedRun = {
+type WatchedRun = {
   question: Question
   agent: Agent
   inspect: Inspect
@@ -34,7 +34,7 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
     leave: abort,
   })
   actor.on('*', (event) => {
-    if (event.type === 'tool.call' || event.type === 'tool.result') approvals.withdraw()
+    if (event.type === 'tool.call' || event.type === 'tool.result') approvals.withdraw(event.callId)
     run.onEvent(event)
     if (event.type === 'tool.external') {
       const about = aboutOf({ ...event, id: event.callId })

@@ -14,7 +14,7 @@ export type Pool = {
   end(): Promise<void>
 }
 
-export type PoolOptions = { connectionString: string; max: number; connectionTimeoutMillis: number }
+type PoolOptions = { connectionString: string; max: number; connectionTimeoutMillis: number }
 
 /** Loads DBOS, and the driver for Postgres that it brings. Only users of this entry install them. */
 export const loadDbos = async (): Promise<{ sdk: Dbos; Pool: new (options: PoolOptions) => Pool }> => {
@@ -42,6 +42,8 @@ const connectMs = 10_000
 const againMs = 500
 const lockedMs = 50
 const noSuchDatabase = '3D000'
+/** Codes of Postgres for a transaction that was undone because of others: a deadlock, or a conflict. */
+const gaveWay = ['40P01', '40001']
 /** Codes of Postgres for a database that exists, the second when two processes make it at the same time. */
 const databaseExists = ['42P04', '23505']
 
@@ -52,6 +54,7 @@ export class Database {
   ) => Pool
   readonly #url: string
   readonly #host: string
+  readonly #name: string
   readonly #pool: Pool
   readonly #hide: (text: string) => string
   readonly #outages = new WeakSet<Error>()
@@ -62,10 +65,14 @@ export class Database {
     this.#pool = new PoolClass({ connectionString: url, max: 6, connectionTimeoutMillis: connectMs })
     // The pool replaces a connection that breaks while it is idle.
     this.#pool.on('error', () => {})
-    const { password, host } = new URL(url)
-    const secrets = [url, password, decodeURIComponent(password)].filter((secret) => secret !== '')
+    const { password, host, pathname, searchParams } = new URL(url)
+    const written = [password, searchParams.get('password'), searchParams.get('sslpassword')]
+    const secrets = [url, ...written.flatMap((each) => [each ?? '', decoded(each ?? '')])].filter(
+      (secret) => secret !== '',
+    )
     this.#hide = (text) => secrets.reduce((hidden, secret) => hidden.replaceAll(secret, '***'), text)
     this.#host = host
+    this.#name = decoded(pathname.slice(1))
   }
 
   readonly query: Query = async (sql, ...values) => {
@@ -76,8 +83,18 @@ export class Database {
     }
   }
 
-  /** Runs several statements that count together or not at all. */
+  /** Runs several statements that count together or not at all. `work` is done again if Postgres gave way to others. */
   async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await this.#attempt(work)
+      } catch (thrown) {
+        if (!gaveWay.includes(codeOf(thrown))) throw this.#known(thrown)
+      }
+    }
+  }
+
+  async #attempt<T>(work: (query: Query) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((thrown) => {
       throw this.failure(thrown)
     })
@@ -94,7 +111,7 @@ export class Database {
         (error: Error) => error,
       )
       client.release(broken)
-      throw codeOf(thrown) !== '' || isAway(thrown) ? this.failure(thrown) : thrown
+      throw thrown
     }
   }
 
@@ -119,20 +136,34 @@ export class Database {
     }
   }
 
-  /** Makes the database if it is missing. Says what to do if Postgres cannot be reached. */
-  async check(): Promise<void> {
+  /** Makes the database if it is missing, and if this process may. Says what to do if Postgres cannot be reached. */
+  async check(mayCreate: boolean): Promise<void> {
     try {
       await this.#pool.query('SELECT 1').catch((thrown) => {
         if (codeOf(thrown) !== noSuchDatabase) throw thrown
+        if (!mayCreate) throw this.noRuns()
         return this.#create()
       })
     } catch (thrown) {
+      if (thrown instanceof ConfigurationError) throw thrown
       const code = codeOf(thrown)
       const problem = code.startsWith('28')
         ? `Postgres at ${this.#host} refuses the user or the password of databaseUrl.`
         : `Postgres does not answer at ${this.#host}: is it running, and is databaseUrl right? (${this.#said(thrown)})`
       throw new ConfigurationError(problem)
     }
+  }
+
+  /** The error for a process that would read runs where there are none. */
+  noRuns(): ConfigurationError {
+    return new ConfigurationError(
+      `There are no runs in the database "${this.#name}" at ${this.#host}: is databaseUrl right? A program with agents makes their tables.`,
+    )
+  }
+
+  #known(thrown: unknown): unknown {
+    if (thrown instanceof OrchestrationError) return thrown
+    return codeOf(thrown) !== '' || isAway(thrown) ? this.failure(thrown) : thrown
   }
 
   /** Makes an error of a failure, without the password. */
@@ -155,17 +186,21 @@ export class Database {
     }
   }
 
+  /** A name of the database that no other one has, without the password. */
+  get place(): string {
+    return `postgresql://${this.#host}/${this.#name}`
+  }
+
   end(): Promise<void> {
     return this.#pool.end()
   }
 
   async #create(): Promise<void> {
     const url = new URL(this.#url)
-    const name = decodeURIComponent(url.pathname.slice(1))
     url.pathname = '/postgres'
     const pool = new this.#Pool({ connectionString: url.href, max: 1, connectionTimeoutMillis: connectMs })
     try {
-      await pool.query(`CREATE DATABASE "${name.replaceAll('"', '""')}"`)
+      await pool.query(`CREATE DATABASE "${this.#name.replaceAll('"', '""')}"`)
     } catch (thrown) {
       // Another process that begins at the same time may have been faster.
       if (!databaseExists.includes(codeOf(thrown))) throw thrown
@@ -177,6 +212,15 @@ export class Database {
   #said(thrown: unknown): string {
     const inner: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown
     return this.#hide(describeThrown(inner))
+  }
+}
+
+/** A part of a URL as text; as it is, if it was not encoded. */
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
   }
 }
 

@@ -1,13 +1,14 @@
+import { messagesFrom } from '../durable/conversation.ts'
 import { endResult, typedResult } from '../durable/outcome.ts'
-import type { DurableChunk, DurableResult, DurableRun, RunInfo } from '../durable/runs.ts'
+import { checkStream, unknownRun } from '../durable/runOptions.ts'
+import type { DurableChunk, DurableResult, DurableRun, RunInfo, WaitsFor } from '../durable/runs.ts'
 import { ConfigurationError, errorFrom } from '../messages/errors.ts'
 import { isJsonObject, type JsonValue } from '../messages/json.ts'
-import { checkOptions, having, text } from '../messages/optionRules.ts'
 import type { CompiledSchema } from '../tools/schema.ts'
 import { pause } from './Database.ts'
 import { type StreamEntry, streamKey } from './dbosJournal.ts'
 import { type Service, workflowOf } from './Service.ts'
-import { damaged, infoOf, isErrorData, type RunRow } from './tables.ts'
+import { damaged, isErrorData, pendingCalls, type RunRow } from './tables.ts'
 
 /** Time between two looks for a result, or for a segment that has not begun. */
 const lookMs = 100
@@ -44,7 +45,10 @@ export class PostgresRun<T = string> implements DurableRun<T> {
 
   async info(): Promise<RunInfo> {
     this.#service.checkOpen()
-    return infoOf(await this.#service.rows.known(this.id))
+    const { rows } = this.#service
+    const [info] = await rows.infosOf([await rows.known(this.id)])
+    if (!info) throw unknownRun(this.id)
+    return info
   }
 
   get result(): Promise<DurableResult<T>> {
@@ -61,10 +65,7 @@ export class PostgresRun<T = string> implements DurableRun<T> {
     after?: string
     signal?: AbortSignal
   }): AsyncGenerator<{ cursor: string; chunk: DurableChunk }, void, undefined> {
-    checkOptions<typeof options>('The options of stream', options, {
-      after: text,
-      signal: having('addEventListener'),
-    })
+    checkStream(options)
     this.#service.checkOpen()
     const { after, signal } = options
     const end = signal ? AbortSignal.any([signal, this.#service.signal]) : this.#service.signal
@@ -78,9 +79,10 @@ export class PostgresRun<T = string> implements DurableRun<T> {
     for (;;) {
       this.#service.checkOpen()
       const { status, result, error } = await database.insist(() => rows.resultOf(this.id), signal)
-      if (status === 'waiting') return waitingResult(this.id, result)
+      // One that only sleeps has nothing to decide on.
+      if (status === 'waiting' && result !== undefined) return waitingResult(this.id, result)
       if (status === 'abandoned') throw isErrorData(error) ? errorFrom(error) : damaged(this.id)
-      if (status !== 'running') return settledResult(this.id, result, error)
+      if (status !== 'running' && status !== 'waiting') return settledResult(this.id, result, error)
       await pause(lookMs, signal)
     }
   }
@@ -209,12 +211,23 @@ const entryOf = (value: unknown): StreamEntry => {
   const { id, chunks } = isJsonObject(value) ? value : {}
   return {
     id: typeof id === 'string' ? id : '',
-    chunks: Array.isArray(chunks) ? chunks.filter(isChunk) : [],
+    chunks: Array.isArray(chunks) ? chunks.flatMap(chunkOf) : [],
   }
+}
+
+/** Reads a chunk. Another program may have changed it: what is not a message or a call is left out. */
+const chunkOf = (value: JsonValue): DurableChunk[] => {
+  if (!isChunk(value)) return []
+  const { pendingApproval: given, ...chunk }: DurableChunk = value
+  const [first, ...others] = pendingCalls(Object(given).calls)
+  const pendingApproval: WaitsFor | undefined = first && { calls: [first, ...others] }
+  return [{ ...chunk, messages: messagesFrom(chunk.messages), ...(pendingApproval && { pendingApproval }) }]
 }
 
 const isChunk = (value: JsonValue): value is DurableChunk & JsonValue =>
   isJsonObject(value) &&
+  typeof value.id === 'string' &&
   typeof value.output === 'string' &&
+  typeof value.finishReason === 'string' &&
   Array.isArray(value.messages) &&
   isJsonObject(value.metadata)

@@ -1,48 +1,57 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
-import type { HostedFrom } from '../agent/Agent.ts'
-import { forkedHistory, messagesFrom, policyAfter, renameRun } from '../durable/conversation.ts'
+import { RunOver } from '../durable/commands.ts'
 import {
+  checkChat,
+  checkFork,
   checkId,
+  checkKnownId,
   checkList,
   checkSameStart,
   checkStart,
+  checkWake,
   commandIdOf,
   digestOf,
   drainOf,
   isDate,
   isStatus,
   promptText,
+  unknownRun,
 } from '../durable/runOptions.ts'
 import {
+  type Delivery,
+  type DurableChat,
   type DurableRun,
   endStatuses,
   type RunInfo,
-  type RunStatus,
-  type Runs,
   type RunsHealth,
   type StartOptions,
+  type StoredRuns,
+  type WakeOptions,
 } from '../durable/runs.ts'
-import { holdsDecisions } from '../durable/snapshots.ts'
-import { describeThrown } from '../messages/errors.ts'
-import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
+import { StoredChat } from '../durable/StoredChat.ts'
+import { listedTasks } from '../durable/tasks.ts'
+import { ConfigurationError, describeThrown } from '../messages/errors.ts'
+import { copyJson } from '../messages/json.ts'
 import { messageRule } from '../messages/messageFlaw.ts'
-import type { ChatMessage, Part } from '../messages/messages.ts'
+import type { Part } from '../messages/messages.ts'
 import {
   checkOptions,
   checkSome,
   checkValue,
+  flag,
   listOf,
   type Rule,
   rule,
-  text,
-  wholeFrom,
 } from '../messages/optionRules.ts'
 import { newId } from '../model/newId.ts'
 import { compileSchema, type Infer, type Schema } from '../tools/schema.ts'
-import { PostgresRun, writtenChunks } from './PostgresRun.ts'
-import type { ListOptions, NewRun } from './RunRows.ts'
+import { dbosChats } from './dbosChats.ts'
+import { PostgresRun } from './PostgresRun.ts'
+import { findTask, PostgresTask, rootOf, tasksOf } from './PostgresTask.ts'
+import type { ListOptions } from './RunRows.ts'
 import { type Service, workflowOf } from './Service.ts'
-import { fromJson, infoOf, type RunRow } from './tables.ts'
+import { forkStart } from './storedConversation.ts'
+import type { NewRun, RunRow } from './tables.ts'
 
 const isPrompt = rule(
   'a string or a list of parts',
@@ -58,10 +67,10 @@ const isStorable: Rule = (name, value) => {
 }
 
 /** The worker of this process, and how it is closed. */
-type Worker = { worker: string; aliveMs: number; close(drainMs: number): Promise<void> }
+type Worker = { worker: string; close(drainMs: number): Promise<void> }
 
 /** The runs of a Postgres database, on DBOS. */
-export class PostgresRuns implements Runs {
+export class PostgresRuns implements StoredRuns {
   readonly #service: Service
   readonly #worker: Worker
   #closed: Promise<void> | undefined
@@ -82,9 +91,12 @@ export class PostgresRuns implements Runs {
     prompt: string | Part[],
     options: StartOptions & { schema?: Schema } = {},
   ): Promise<DurableRun<unknown>> {
-    this.#check(agent)
+    this.#service.checkOpen()
+    if (this.#service.isGuest)
+      throw new ConfigurationError('These runs were opened without agents: nothing can be started here.')
+    this.#service.agents.get(agent)
     checkValue('The prompt', prompt, isPrompt)
-    checkStart(options)
+    checkStart(prompt, options)
     checkSome('The options of a run', options, { history: listOf(messageRule), context: isStorable })
     const { id = newId(), history, context, system, limits, tags, metadata, schema } = options
     checkId(id)
@@ -114,22 +126,39 @@ export class PostgresRuns implements Runs {
 
   async get(id: string): Promise<DurableRun | undefined> {
     this.#service.checkOpen()
-    checkId(id)
+    checkKnownId(id)
     const row = await this.#service.rows.find(id)
-    return row && PostgresRun.of(this.#service, row)
+    if (row) return PostgresRun.of(this.#service, row)
+    const found = await findTask(this.#service, id)
+    return found && new PostgresTask(this.#service, found.task.info)
   }
 
   async list(options: ListOptions = {}): Promise<RunInfo[]> {
     this.#service.checkOpen()
     checkList(options)
-    return (await this.#service.rows.list(options)).map(infoOf)
+    const { rows } = this.#service
+    const { parent, ...filter } = options
+    if (parent === undefined) return await rows.infosOf(await rows.list(filter))
+    const run = await rootOf(this.#service, parent)
+    const tasks = run ? await tasksOf(this.#service, run) : []
+    if (run?.id !== parent && !tasks.some(({ info }) => info.id === parent)) throw unknownRun(parent)
+    return listedTasks(tasks, { ...options, parent })
   }
 
-  async send(id: string, command: AgentCommand, options?: { commandId?: string }): Promise<void> {
+  async send(id: string, command: AgentCommand, options?: { commandId?: string }): Promise<Delivery> {
     this.#service.checkOpen()
-    checkId(id)
-    const due = await this.#service.rows.enqueueCommand(id, command, commandIdOf(options))
-    if (due) await this.#service.startSegment(id, due.segment, due.agent)
+    checkKnownId(id)
+    try {
+      const { root, ...task } = await this.#placeOf(id)
+      const taken = { commandId: commandIdOf(options), ...task }
+      const due = await this.#service.commands.enqueue(root, command, taken)
+      if (due) await this.#service.startSegment(due.id, due.segment, due.agent)
+      // A worker takes it, here or elsewhere.
+      return 'queued'
+    } catch (thrown) {
+      if (thrown instanceof RunOver && Object(command).type === 'message') return 'refused'
+      throw thrown
+    }
   }
 
   async fork(
@@ -138,26 +167,68 @@ export class PostgresRuns implements Runs {
   ): Promise<DurableRun> {
     this.#service.checkOpen()
     checkId(id)
-    checkOptions<typeof options>('The options of fork', options, {
-      atStep: wholeFrom(1),
-      agent: text,
-      id: text,
-    })
-    const origin = await this.#service.rows.known(id)
+    checkFork(options)
+    const origin = await this.#known(id)
     const { atStep, agent = origin.agent, id: ownId = newId() } = options
     checkId(ownId)
-    this.#check(agent)
+    // Without agents of its own, this process leaves it to those that have them.
+    if (!this.#service.isGuest) this.#service.agents.get(agent)
     const from = await forkStart(this.#service, origin, ownId, atStep)
     const shared = await this.#service.rows.sharedOf(id)
     return await this.#begin({ ...shared, id: ownId, agent, from, prompt: origin.prompt, forkedFrom: id })
   }
 
-  async prune(options: { olderThan: Date; status?: RunStatus }): Promise<number> {
+  async wake(id: string, options: WakeOptions): Promise<void> {
     this.#service.checkOpen()
-    checkOptions<typeof options>('The options of prune', options, { olderThan: isDate, status: isStatus })
+    checkKnownId(id)
+    checkWake(options)
+    const { at, message, commandId } = options
+    const command = { type: 'wake' as const, ...(message !== undefined && { message }) }
+    const { root, ...task } = await this.#placeOf(id)
+    await this.#service.commands.enqueue(root, command, { commandId, due: at.getTime(), ...task })
+  }
+
+  /** The stored run that has the commands of a run, or of a task of it. */
+  async #placeOf(id: string): Promise<{ root: string; task?: string }> {
+    const run = await rootOf(this.#service, id)
+    return run && run.id !== id ? { root: run.id, task: id } : { root: id }
+  }
+
+  /** Finds a run. A task is stored with its run. */
+  async #known(id: string): Promise<RunRow> {
+    const row = await this.#service.rows.find(id)
+    if (row) return row
+    const isTask = (await findTask(this.#service, id)) !== undefined
+    throw isTask ? new ConfigurationError(`"${id}" is a task, which is stored with its run.`) : unknownRun(id)
+  }
+
+  async chat(id: string, options: { agent?: string } = {}): Promise<DurableChat> {
+    this.#service.checkOpen()
+    checkId(id)
+    checkChat(options)
+    return await StoredChat.open(
+      dbosChats(this.#service, (run) => this.#tryBegin(run)),
+      id,
+      options.agent,
+    )
+  }
+
+  async backup(): Promise<void> {
+    throw new ConfigurationError(
+      'These runs are in Postgres: back the database up with its own tools, such as pg_dump or point-in-time recovery.',
+    )
+  }
+
+  async prune(options: Parameters<StoredRuns['prune']>[0]): Promise<number> {
+    this.#service.checkOpen()
+    checkOptions<typeof options>('The options of prune', options, {
+      olderThan: isDate,
+      status: isStatus,
+      chats: flag,
+    })
     checkValue('olderThan', options.olderThan, isDate)
-    const { olderThan, status } = options
-    const gone = await this.#service.rows.prune(olderThan, status ? [status] : endStatuses)
+    const { olderThan, status, chats = false } = options
+    const gone = await this.#service.rows.prune(olderThan, status ? [status] : endStatuses, chats)
     await this.#deleteWorkflows(gone)
     return gone.length
   }
@@ -177,8 +248,8 @@ export class PostgresRuns implements Runs {
 
   async health(): Promise<RunsHealth> {
     this.#service.checkOpen()
-    const { worker, aliveMs } = this.#worker
-    const { workers, ...counts } = await this.#service.rows.health(aliveMs)
+    const { worker } = this.#worker
+    const { workers, ...counts } = await this.#service.rows.health()
     const owner = workers.includes(worker) ? 'this' : workers.length > 0 ? 'other' : 'none'
     return { owner, hosted: this.#service.segments, ...counts }
   }
@@ -197,76 +268,19 @@ export class PostgresRuns implements Runs {
     if (workflows.length > 0) await outside(() => sdk.DBOS.deleteWorkflows(workflows))
   }
 
-  /** Stores a run, then puts it into the queue: should the process end in between, another one finds it. */
   async #begin(run: NewRun): Promise<PostgresRun> {
+    const begun = await this.#tryBegin(run)
+    // Someone has deleted it meanwhile.
+    if (!begun) throw unknownRun(run.id)
+    return begun
+  }
+
+  /** Stores a run, then puts it into the queue: should the process end in between, another one finds it. */
+  async #tryBegin(run: NewRun): Promise<PostgresRun | undefined> {
     const row = await this.#service.rows.insert(run)
+    if (!row) return undefined
     checkSameStart(row, { agent: run.agent, request: run.request })
     if (row.status === 'running' && row.segment === 1) await this.#service.startSegment(row.id, 1, row.agent)
     return PostgresRun.of(this.#service, row)
   }
-
-  #check(agent: string): void {
-    this.#service.checkOpen()
-    this.#service.agents.get(agent)
-  }
 }
-
-/**
- * Reads the beginning of a fork: the snapshot of a run that waits, under the new id; otherwise the conversation before
- * one of its model calls, which is asked again.
- */
-const forkStart = async (
-  service: Service,
-  { id, status, segment }: RunRow,
-  ownId: string,
-  atStep: number | undefined,
-): Promise<HostedFrom> => {
-  const [row] = await service.database.query(
-    'SELECT start, snapshot, result FROM statewire.runs WHERE id = $1',
-    id,
-  )
-  const snapshot = fromJson(row?.snapshot)
-  // A decision belongs to one run.
-  if (atStep === undefined && status === 'waiting' && isJsonObject(snapshot) && !holdsDecisions(snapshot)) {
-    const from: JsonObject = { snapshot }
-    renameRun(from, id, ownId)
-    return from as HostedFrom
-  }
-  const isRunning = status === 'running'
-  const before = historyOf(fromJson(row?.start), isRunning)
-  const added = isRunning ? await shown(service, id, segment) : messagesIn(fromJson(row?.result))
-  const answers = added.filter(({ role }) => role === 'model').length
-  const step = atStep ?? answers + (added.at(-1)?.role === 'user' ? 1 : 0)
-  // The policy has seen what it has seen.
-  const left = { ...(isJsonObject(snapshot) && snapshot), output: fromJson(row?.result) }
-  const policy = {
-    ...policyAfter(Object(fromJson(row?.start))),
-    ...policyAfter({ snapshot: left }),
-  }
-  return { input: { history: forkedHistory(id, { before, added }, step), id: ownId, ...policy } }
-}
-
-/** Reads what a run that is under way has added: the messages in its stream. */
-const shown = async (service: Service, id: string, segments: number): Promise<ChatMessage[]> => {
-  const messages: ChatMessage[] = []
-  for (let segment = 1; segment <= segments; segment += 1)
-    for await (const chunk of writtenChunks(service, id, segment)) messages.push(...messagesIn(chunk))
-  return messages
-}
-
-/** Reads the conversation that a run began with. A fork of a run that waited began with more than its history. */
-const historyOf = (start: JsonValue | undefined, isWhole: boolean): ChatMessage[] => {
-  const { input, snapshot } = isJsonObject(start) ? start : {}
-  if (isJsonObject(input)) return messagesFrom(input.history)
-  const context = isJsonObject(snapshot) ? snapshot.context : undefined
-  if (!isJsonObject(context)) return []
-  const added = messagesFrom(context.messages)
-  if (Array.isArray(context.history)) {
-    const history = messagesFrom(context.history)
-    return isWhole ? history : history.slice(0, history.length - added.length)
-  }
-  const before = isJsonObject(context.input) ? messagesFrom(context.input.history) : []
-  return isWhole ? [...before, ...added] : before
-}
-
-const messagesIn = (of: unknown): ChatMessage[] => messagesFrom(isJsonObject(of) ? of.messages : undefined)

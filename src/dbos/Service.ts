@@ -1,18 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
+import { agentInternals } from '../agent/AgentInternals.ts'
 import type { ReplayEngine } from '../durable/replay/engine.ts'
 import { replaySegment } from '../durable/replay/replaySegment.ts'
 import { intentSuffix } from '../durable/replay/replaySteps.ts'
 import type { Agents } from '../durable/runOptions.ts'
 import type { RunInfo } from '../durable/runs.ts'
-import { errorDataOf, OrchestrationError } from '../messages/errors.ts'
+import { type ErrorData, errorDataOf, OrchestrationError } from '../messages/errors.ts'
+import { CommandRows } from './CommandRows.ts'
 import type { Database, Dbos } from './Database.ts'
 import { dbosJournal, isSuperseded } from './dbosJournal.ts'
 import { RunRows } from './RunRows.ts'
 import { infoOf } from './tables.ts'
 
 /** Makes the `context` of the tools from what was stored with the run. */
-export type ContextOf = (stored: unknown, info: RunInfo) => unknown
+type ContextOf = (stored: unknown, info: RunInfo) => unknown
 
 /** The workflow function that DBOS has registered. */
 export type SegmentFunction = (run: string, segment: number, agent: string) => Promise<string>
@@ -23,6 +25,7 @@ export class Service {
   readonly agents: Agents
   readonly database: Database
   readonly rows: RunRows
+  readonly commands: CommandRows
   readonly context: ContextOf | undefined
   /** An async context outside of any workflow and step, for every caller. */
   readonly outside = AsyncLocalStorage.snapshot()
@@ -41,15 +44,22 @@ export class Service {
     agents: Agents,
     segment: SegmentFunction,
     context: ContextOf | undefined,
+    takeOverAfterMs: number,
   ) {
     this.sdk = sdk
     this.database = database
-    this.rows = new RunRows(database)
+    this.rows = new RunRows(database, takeOverAfterMs)
+    this.commands = new CommandRows(database)
     this.agents = agents
     this.#segment = segment
     this.context = context
     // Every segment and every reader here listens to it.
     setMaxListeners(0, this.signal)
+  }
+
+  /** Says whether this process has no agents, and so never runs any. */
+  get isGuest(): boolean {
+    return this.agents.names.length === 0
   }
 
   /** Aborted when the service is closed. */
@@ -144,8 +154,24 @@ export const runSegment = async (
   }
 }
 
+/**
+ * Leaves a run alone that the agent of this worker refuses: another release, or the agent of before, may take it. The sweep
+ * tries it again after a while.
+ */
+const leaveAlone = async (
+  { sdk, commands, outside }: Service,
+  run: string,
+  segment: number,
+  error: ErrorData,
+): Promise<never> => {
+  const workflow = workflowOf(run, segment)
+  await commands.block(run, segment, error)
+  await outside(() => sdk.DBOS.cancelWorkflow(workflow))
+  throw new sdk.Error.DBOSWorkflowCancelledError(workflow)
+}
+
 const replayed = async (service: Service, run: string, segment: number, name: string): Promise<string> => {
-  const { sdk, rows, database, outside, signal, context: contextOf } = service
+  const { sdk, rows, commands, database, outside, signal, context: contextOf } = service
   const agent = service.agents.get(name)
   // Closing the service leaves its runs as they are: a step that is cut off now must not be recorded as an end.
   const held = <T>(work: Promise<T>): Promise<T> =>
@@ -161,16 +187,27 @@ const replayed = async (service: Service, run: string, segment: number, name: st
     step: (step, work) =>
       held(service.step(workflowOf(run, segment), step, () => journal.step(step, () => held(work())))),
     write: (chunks, isLive) => held(journal.write(chunks, isLive)),
-    commands: (after) => insist(() => rows.commandsAfter(run, after)),
+    commands: (after, isEnd) =>
+      insist(() => (isEnd ? commands.last(run, after) : commands.after(run, after))),
   }
   const info = infoOf(await insist(() => rows.known(run)))
+  const { hasBackground } = agentInternals(agent)
+  // One after the other: a row must not end with an earlier state.
+  let noted: Promise<unknown> = Promise.resolve()
+  const note = (snapshot: unknown, seen: number) => {
+    const family = hasBackground ? { run: info, seen } : undefined
+    noted = noted.then(() => rows.progress(run, segment, snapshot, family)).catch(() => {})
+  }
   const end = await held(
     replaySegment(agent, engine, () => insist(() => rows.startOf(run, segment)), {
       ...(contextOf && { context: (stored) => contextOf(stored, info) }),
       signal,
-      onStep: (snapshot) => void rows.progress(run, segment, snapshot).catch(() => {}),
+      store: database.place,
+      onStep: note,
     }),
   )
+  await held(noted)
+  if (end.status === 'abandoned') return await leaveAlone(service, run, segment, end.error)
   const next = await engine.step('settle', () => insist(() => rows.settle(run, segment, end)))
   if (next !== null) await held(outside(() => service.startSegment(run, next, name)))
   return end.status

@@ -2,7 +2,7 @@ import { errorDataOf, OrchestrationError } from '../messages/errors.ts'
 import { queueOf, type Service, workflowName, workflowOf } from './Service.ts'
 import { lock } from './tables.ts'
 
-export type SweepOptions = {
+type SweepOptions = {
   /** The id of this worker, for DBOS and for the other workers. */
   worker: string
   /** Time after which a silent worker is taken for dead. */
@@ -35,9 +35,10 @@ export class Sweep {
    */
   async beat(): Promise<void> {
     await this.#service.database.query(
-      `INSERT INTO statewire.workers (id, beat_at) VALUES ($1, clock_timestamp())
+      `INSERT INTO statewire.workers (id, agents, beat_at) VALUES ($1, $2, clock_timestamp())
        ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`,
       this.#options.worker,
+      this.#service.agents.names,
     )
   }
 
@@ -132,11 +133,14 @@ export class Sweep {
     const workflowIDs = quiet.map(({ id, segment }) => workflowOf(id, segment))
     const found = await outside(() => sdk.DBOS.listWorkflows({ workflowIDs, loadInput: false }))
     const byId = new Map(found.map((each) => [each.workflowID, each]))
-    for (const { id, segment, agent } of quiet) {
+    for (const { id, segment, agent, isBlocked } of quiet) {
       const workflow = byId.get(workflowOf(id, segment))
       if (!workflow) await this.#service.startSegment(id, segment, agent)
       else if (workflow.status === 'ERROR')
         await rows.abandon(id, segment, 'failed', errorDataOf(workflow.error))
+      // An agent refused it; that of another worker may take it.
+      else if (workflow.status === 'CANCELLED' && isBlocked)
+        await outside(() => sdk.DBOS.resumeWorkflow(workflow.workflowID, { queueName: queueOf(agent) }))
       else if (workflow.status === 'CANCELLED' || workflow.status === 'MAX_RECOVERY_ATTEMPTS_EXCEEDED')
         await rows.abandon(id, segment, 'abandoned', ended(workflow.status))
     }

@@ -1,7 +1,9 @@
 import type { DBOSConfig } from '@dbos-inc/dbos-sdk'
-import type { AnyAgent } from '../agent/Agent.ts'
+import { environmentInspector } from '../agent/environmentInspector.ts'
+import type { AnyAgent } from '../agent/options.ts'
 import { Agents } from '../durable/runOptions.ts'
-import type { RunInfo, Runs } from '../durable/runs.ts'
+import type { RunInfo, StoredRuns } from '../durable/runs.ts'
+import { setView } from '../durable/storeView.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import {
   amount,
@@ -13,18 +15,23 @@ import {
   withDefaults,
 } from '../messages/optionRules.ts'
 import { newId } from '../model/newId.ts'
+import { Alarm } from './Alarm.ts'
 import { Database, type Dbos, loadDbos } from './Database.ts'
 import { PostgresRuns } from './PostgresRuns.ts'
+import { postgresView } from './postgresView.ts'
 import { queueOf, runSegment, type SegmentFunction, Service, workflowName } from './Service.ts'
 import { Sweep } from './Sweep.ts'
-import { lock, makeTables } from './tables.ts'
+import { checkTables, lock, makeTables } from './tables.ts'
 
 /** Options of {@link dbosRuns}. */
 export type DbosOptions = {
   /** The URL of Postgres, such as `postgresql://user:password@host:5432/name`. A database that is missing is made. */
   databaseUrl: string
-  /** The agents, by name. A run continues in any process that has an agent with its name. */
-  agents: Readonly<Record<string, AnyAgent>>
+  /**
+   * The agents, by name. A run continues in any process that has an agent with its name. Without any, this process reads
+   * and decides, and the database must have its tables already. Default: none.
+   */
+  agents?: Readonly<Record<string, AnyAgent>>
   /** Runs of each agent that this process works on at the same time; with 0 it only starts, reads and decides. Default: 20. */
   concurrency?: number
   /** Time that a process may be silent before others continue its runs. Default: 10 seconds. */
@@ -37,7 +44,7 @@ export type DbosOptions = {
   dbos?: Partial<Omit<DBOSConfig, 'systemDatabaseUrl' | 'executorID' | 'listenQueues'>>
 }
 
-const defaults = { concurrency: 20, takeOverAfterMs: 10_000, maxRecoveries: 50, dbos: {} }
+const defaults = { agents: {}, concurrency: 20, takeOverAfterMs: 10_000, maxRecoveries: 50, dbos: {} }
 
 /** A fixed version: by default DBOS goes by the source of workflows, and runs must continue after an update of the program. */
 const applicationVersion = 'statewire-1'
@@ -54,34 +61,38 @@ const minPollingIntervalMs = 200
  * const run = await runs.start('janitor', 'Delete notes.txt', { id: 'job-7' })
  * for await (const { cursor, chunk } of run.stream()) send(cursor, chunk)
  */
-export const dbosRuns = async (options: DbosOptions): Promise<Runs> => {
+export const dbosRuns = async (options: DbosOptions): Promise<StoredRuns> => {
   checkOptions<DbosOptions>('The options of dbosRuns', options, rules)
-  const { databaseUrl, agents } = options
-  if (!agents || !databaseUrl) throw new ConfigurationError('dbosRuns needs { databaseUrl, agents }.')
+  const { databaseUrl } = options
+  if (!databaseUrl) throw new ConfigurationError('dbosRuns needs { databaseUrl }.')
   const { sdk, Pool } = await loadDbos()
   if (opened || sdk.DBOS.isInitialized())
     throw new ConfigurationError(
       'DBOS runs in this process already: open dbosRuns once, and let it launch DBOS.',
     )
-  const { concurrency, takeOverAfterMs, maxRecoveries, dbos } = withDefaults(defaults, options)
+  const { agents, concurrency, takeOverAfterMs, maxRecoveries, dbos } = withDefaults(defaults, options)
+  const known = new Agents(agents)
   const database = new Database(Pool, databaseUrl)
-  const service = new Service(sdk, database, new Agents(agents), segmentFunction(sdk), options.context)
+  const service = new Service(sdk, database, known, segmentFunction(sdk), options.context, takeOverAfterMs)
   opened = service
   const worker = newId()
   const sweep = new Sweep(service, { worker, takeOverAfterMs, maxRecoveries })
+  const alarm = new Alarm(service)
   const close = async (drainMs: number) => {
     await service.drain(drainMs)
     service.stop()
     await sweep.stop()
+    await alarm.stopped()
     await sdk.DBOS.shutdown().catch(() => {})
     await sweep.leave().catch(() => {})
     await database.end()
     opened = undefined
   }
   try {
-    await database.check()
-    const isWorker = concurrency > 0
-    await makeTables(database)
+    await database.check(!service.isGuest)
+    const isWorker = concurrency > 0 && !service.isGuest
+    if (service.isGuest) await checkTables(database)
+    else await makeTables(database)
     if (isWorker) await sweep.beat()
     sdk.DBOS.setConfig({
       name: 'statewire',
@@ -90,16 +101,20 @@ export const dbosRuns = async (options: DbosOptions): Promise<Runs> => {
       ...dbos,
       systemDatabaseUrl: databaseUrl,
       executorID: worker,
-      listenQueues: isWorker ? Object.keys(agents).map(queueOf) : [],
+      listenQueues: isWorker ? known.names.map(queueOf) : [],
     })
     // Two processes that make the tables of DBOS at the same time get in each other's way.
     await database.exclusively(lock.launch, () => sdk.DBOS.launch())
     if (isWorker) {
-      for (const agent of Object.keys(agents))
+      for (const agent of known.names)
         await sdk.DBOS.registerQueue(queueOf(agent), { workerConcurrency: concurrency, minPollingIntervalMs })
       sweep.start()
+      alarm.start()
     }
-    return new PostgresRuns(service, { worker, aliveMs: takeOverAfterMs, close })
+    const runs = new PostgresRuns(service, { worker, close })
+    setView(runs, postgresView(service, isWorker))
+    environmentInspector()?.show(runs)
+    return runs
   } catch (thrown) {
     await close(0)
     throw thrown instanceof ConfigurationError ? thrown : database.failure(thrown)

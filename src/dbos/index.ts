@@ -5,6 +5,7 @@
  */
 
 export type {
+  DurableChat,
   DurableChunk,
   DurableResult,
   DurableRun,
@@ -12,6 +13,9 @@ export type {
   RunStatus,
   Runs,
   StartOptions,
+  StoredRuns,
+  TurnOptions,
   WaitsFor,
+  WakeOptions,
 } from '../durable/runs.ts'
 export { type DbosOptions, dbosRuns } from './dbosRuns.ts'

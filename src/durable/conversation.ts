@@ -1,5 +1,6 @@
+import { prefixFrom, type RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import { openIn } from '../../machines/tools/pendingCalls.ts'
-import type { HostedFrom } from '../agent/Agent.ts'
+import type { HostedFrom } from '../agent/options.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { isMessage } from '../messages/messageFlaw.ts'
@@ -63,6 +64,13 @@ export const policyAfter = (from: { input: unknown } | { snapshot: unknown }): {
   return found ? { policy: found } : {}
 }
 
+/** The hashes of the last request of a run, which its next run begins with. */
+export const prefixAfter = (from: { input: unknown } | { snapshot: unknown }): { prefix?: RequestPrefix } => {
+  const { context, prefix: given } = Object('input' in from ? from.input : from.snapshot)
+  const prefix = prefixFrom(Object(Object(context).totals).prefix ?? given)
+  return prefix ? { prefix } : {}
+}
+
 /** The policy of a run, or of the phase that a chart made of runs is in. */
 const policyBelow = (children: unknown): unknown => {
   const { policy, run } = Object(children)
@@ -88,6 +96,10 @@ export const forkedHistory = (id: string, conversation: Conversation, step: numb
   )
 }
 
+/** Distinguishes the run of a background agent, beside which its tool is stored, from that of a sub-agent. */
+const isTaskRun = (value: unknown): value is { run: unknown } =>
+  isJsonObject(value) && isJsonObject(value.run) && typeof value.tool === 'string'
+
 /**
  * Puts what a run continues from under another id, in place: `from` must be freshly parsed JSON. The run has its id in
  * its data, and the runs inside it are named after it. What they wait for is asked again: the id is part of a question.
@@ -109,7 +121,7 @@ export const renameRun = (from: { input?: unknown; snapshot?: unknown }, id: str
     rename(snapshot, 'run')
     const { round } = Object(snapshot.context)
     for (const runs of [snapshot.runs, Object(round).runs].filter(isJsonObject))
-      Object.values(runs).forEach(visit)
+      for (const run of Object.values(runs)) visit(isTaskRun(run) ? run.run : run)
     const children: JsonObject = isJsonObject(snapshot.children) ? snapshot.children : {}
     for (const child of Object.values(children)) visit(isJsonObject(child) ? child.snapshot : undefined)
     const { waiting } = Object(round)
@@ -117,6 +129,13 @@ export const renameRun = (from: { input?: unknown; snapshot?: unknown }, id: str
     for (const [callId, run] of Object.entries(Object(runs)))
       if (isJsonObject(waiting) && Object.hasOwn(waiting, callId))
         waiting[callId] = openIn(run).map((call) => ({ ...call, id: `${callId}/${call.id}` }))
+    const { runs: taskRuns } = Object(Object(children.tasks).snapshot)
+    const { tasks = [] } = Object(snapshot.context)
+    for (const task of Array.isArray(tasks) ? tasks.filter(isJsonObject) : []) {
+      const { run } = Object(Object(taskRuns)[String(task.id)])
+      if (task.waiting && run)
+        task.waiting = openIn(run).map((call) => ({ ...call, id: `${String(task.id)}/${call.id}` }))
+    }
   }
   visit('input' in from ? from : from.snapshot)
 }

@@ -5,7 +5,7 @@
  * @module statewire/durable
  */
 
-export type { HostedFrom } from '../agent/Agent.ts'
+export type { HostedFrom } from '../agent/options.ts'
 export type {
   NumberedCommand,
   ReplayEngine,
@@ -15,6 +15,7 @@ export type {
 } from './replay/engine.ts'
 export { replaySegment } from './replay/replaySegment.ts'
 export type {
+  Delivery,
   DurableChat,
   DurableChunk,
   DurableResult,
@@ -27,6 +28,7 @@ export type {
   StoredRuns,
   TurnOptions,
   WaitsFor,
+  WakeOptions,
 } from './runs.ts'
 export type { OpenDriver, SqliteDriver, SqliteStatement, SqlValue } from './sqlite/driver.ts'
 export { type OpenOptions, openRuns } from './sqlite/openRuns.ts'

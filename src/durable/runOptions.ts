@@ -1,22 +1,33 @@
 import { createHash } from 'node:crypto'
 import { limitRules } from '../../machines/agent/configRules.ts'
-import type { AnyAgent } from '../agent/Agent.ts'
+import type { AnyAgent } from '../agent/options.ts'
 import { ConfigurationError, ConflictError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, stableJson } from '../messages/json.ts'
 import {
   amount,
   checkOptions,
+  checkValue,
   fields,
+  having,
   listOf,
+  member,
   object,
   oneOf,
+  orWrite,
   type Rules,
   rule,
   text,
   wholeFrom,
 } from '../messages/optionRules.ts'
 import type { Schema } from '../tools/schema.ts'
-import { type Runs, runStatuses, type StartOptions } from './runs.ts'
+import {
+  type DurableRun,
+  type Runs,
+  runStatuses,
+  type StartOptions,
+  type TurnOptions,
+  type WakeOptions,
+} from './runs.ts'
 
 /** The agents of a process, by name. A stored run knows only the name. */
 export class Agents {
@@ -31,6 +42,10 @@ export class Agents {
   }
 
   find(name: string): AnyAgent | undefined {
+    if (typeof name !== 'string')
+      throw new ConfigurationError(
+        `Pass the name of an agent, not the agent itself: the name under which openRuns has it, such as '${this.names[0] ?? 'agent'}'.`,
+      )
     return Object.hasOwn(this.#agents, name) ? this.#agents[name] : undefined
   }
 
@@ -55,13 +70,23 @@ export class Agents {
   }
 }
 
-const isId = (id: unknown): boolean =>
-  typeof id === 'string' && id !== '' && id.length <= 200 && !/\p{Cc}/u.test(id)
+const isId = (id: unknown, longest = longestId): boolean =>
+  typeof id === 'string' && id !== '' && id.length <= longest && !/\p{Cc}/u.test(id)
+
+const longestId = 200
+
+/** The id of a task has those of its calls after that of its run. */
+const longestTaskId = 2000
 
 /** Refuses an id that could not be shown or sent anywhere. */
 export const checkId = (id: unknown): void => {
   if (!isId(id))
     throw new ConfigurationError('An id must be 1 to 200 characters, none of them a control character.')
+}
+
+/** Refuses what cannot be the id of a run or of a task. */
+export const checkKnownId = (id: unknown): void => {
+  if (!isId(id, longestTaskId)) checkId(id)
 }
 
 /** Characters of a prompt that a list shows. */
@@ -144,9 +169,17 @@ const startRules: Rules<StartOptions & { schema?: Schema }> = {
   schema: (name, value) => (Object(value) === value ? undefined : `${name} must be a schema.`),
 }
 
-/** Refuses what a stored run cannot be started with. */
-export const checkStart = (options: StartOptions & { schema?: Schema }): void =>
+const startPrompt = orWrite(
+  rule('a string or a list of parts', (value) => typeof value === 'string' || Array.isArray(value)),
+  () => "runs.start('agent', 'What is …?', options)",
+)
+
+/** Refuses what a stored run cannot be started with, before anything of it is stored. */
+export const checkStart = (prompt: unknown, options: StartOptions & { schema?: Schema }): void => {
   checkOptions('The options of a run', options, startRules)
+  // A history may end with the question.
+  if (prompt !== undefined || !options.history?.length) checkValue('The prompt', prompt, startPrompt)
+}
 
 /** Time that running tools get when a store is closed. */
 const usualDrainMs = 5000
@@ -160,6 +193,7 @@ export const drainOf = (options: NonNullable<Parameters<Runs['close']>[0]> = {})
 /** Reads the options of `list`. */
 export const checkList = (options: NonNullable<Parameters<Runs['list']>[0]>): void =>
   checkOptions<NonNullable<Parameters<Runs['list']>[0]>>('The options of list', options, {
+    parent: text,
     status: isStatus,
     agent: text,
     tag,
@@ -167,10 +201,48 @@ export const checkList = (options: NonNullable<Parameters<Runs['list']>[0]>): vo
     before: text,
   })
 
+/** Reads the options of `stream`. */
+export const checkStream = (options: NonNullable<Parameters<DurableRun['stream']>[0]>): void =>
+  checkOptions<typeof options>('The options of stream', options, {
+    after: () => undefined,
+    signal: having('addEventListener'),
+  })
+
+/** Reads the options of `fork`. */
+export const checkFork = (options: NonNullable<Parameters<Runs['fork']>[1]>): void =>
+  checkOptions<typeof options>('The options of fork', options, {
+    atStep: wholeFrom(1),
+    agent: text,
+    // Checked by itself, as every id is.
+    id: () => undefined,
+  })
+
+/** Reads the options of `chat`. */
+export const checkChat = (options: { agent?: string }): void =>
+  checkOptions<typeof options>('The options of chat', options, { agent: () => undefined })
+
+/** Reads the options of a turn of a chat. */
+export const checkTurn = (options: TurnOptions): void =>
+  checkOptions<TurnOptions>('The options of a turn', options, {
+    id: () => undefined,
+    context: () => undefined,
+    metadata: object,
+  })
+
+/** Reads the options of `wake`. */
+export const checkWake = (options: WakeOptions): void => {
+  checkOptions<WakeOptions>('The options of wake', options, {
+    at: isDate,
+    message: text,
+    commandId: rule('an id of 1 to 200 characters', (id) => isId(id)),
+  })
+  checkValue('The options of wake', options, member('at', isDate))
+}
+
 /** Reads the id of a command. */
 export const commandIdOf = (options: NonNullable<Parameters<Runs['send']>[2]> = {}): string | undefined => {
   checkOptions<NonNullable<Parameters<Runs['send']>[2]>>('The options of send', options, {
-    commandId: rule('an id of 1 to 200 characters', isId),
+    commandId: rule('an id of 1 to 200 characters', (id) => isId(id)),
   })
   return options.commandId
 }

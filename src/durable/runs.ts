@@ -22,8 +22,11 @@ export const isRunStatus = (value: unknown): value is RunStatus =>
 /** The public data of a stored run. Reading it does not continue the run. */
 export type RunInfo = {
   id: string
-  /** The name of its agent in `agents`. */
+  /** The name of its agent in `agents`; of a task, the name of its tool. */
   agent: string
+  /** The run that started a task, with the call of this id. */
+  parent?: string
+  callId?: string
   status: RunStatus
   /** The outermost state of its chart, such as `ToolExecution`, as `run.state` has it. */
   state: string
@@ -42,9 +45,14 @@ export type RunInfo = {
    */
   blocked?: string
   createdAt: Date
+  /** The time at which a task began to work; absent while it is queued. */
+  startedAt?: Date
+  /** The time of the last change; of a task that is over, that of its end. */
   updatedAt: Date
   /** Restarts since it last made progress. */
   recoveries: number
+  /** The time at which a run that waits continues by itself: it sleeps, or a call expires. */
+  dueAt?: Date
   /** The run that it was forked from. */
   forkedFrom?: string
   /** The tags that were given to `start`. */
@@ -106,13 +114,29 @@ export type StartOptions = {
   metadata?: JsonObject
 }
 
+/**
+ * The fate of a command. `delivered`: the run has it; the model sees a message next. `queued`: it is stored, and waits for the process
+ * that runs the agents, or for the run to be idle. `refused`: the run is over, or about to be.
+ */
+export type Delivery = 'delivered' | 'queued' | 'refused'
+
+/** Options of `runs.wake`. */
+export type WakeOptions = {
+  /** The time; one that is over is now. */
+  at: Date
+  /** A message for the model. */
+  message?: string
+  /** An id of this wake-up, which counts once, however often it is sent. */
+  commandId?: string
+}
+
 /** The state of a store, for a health check. */
 export type RunsHealth = {
   /** The process that runs the agents: this one, another one, or none. */
   owner: 'this' | 'other' | 'none'
   /** Runs that are to continue, in any process. */
   running: number
-  /** Runs that wait for a decision or an answer. */
+  /** Runs that wait for a decision or an answer, or sleep. */
   waiting: number
   /** Runs that are under way in this process. The others wait for a place, or for their agent. */
   hosted: number
@@ -120,6 +144,11 @@ export type RunsHealth = {
   oldest?: Date
   /** Commands that were acknowledged and that the process which runs the agents has not read yet. */
   unreadCommands: number
+  /**
+   * Milliseconds for which the oldest command, wake-up or expiry that is due has been waiting to be taken; 0 if none waits. It
+   * grows while no process, or none with the agent or a free place, takes what is due.
+   */
+  lag: number
   /** Size of the store on the disk. */
   bytes: number
 }
@@ -135,16 +164,23 @@ export type Runs = {
   start(agent: string, prompt: string | Part[], options?: StartOptions): Promise<DurableRun>
   /** Finds a run by its id. */
   get(id: string): Promise<DurableRun | undefined>
-  /** Lists the newest runs first; `before` is the id of the last one seen. */
+  /**
+   * Lists the newest runs first; `before` is the id of the last one seen. With a `parent`, it lists the tasks (background agents)
+   * that a run or a task has started, and without one, no tasks.
+   */
   list(options?: {
+    parent?: string
     status?: RunStatus
     agent?: string
     tag?: string
     limit?: number
     before?: string
   }): Promise<RunInfo[]>
-  /** Sends a command to a run; it is stored when this resolves. One with a `commandId` counts once, however often it is sent. */
-  send(id: string, command: AgentCommand, options?: { commandId?: string }): Promise<void>
+  /**
+   * Sends a command or a message to a run, and says what happened to it; it is stored when this resolves. One with a `commandId`
+   * counts once, however often it is sent. A message to a run that is over is `refused`; other commands are then an error.
+   */
+  send(id: string, command: AgentCommand, options?: { commandId?: string }): Promise<Delivery>
   /**
    * Starts a run from the current state of another one, or from before its model call number `atStep`. A decision belongs
    * to one run: where tools are running or approved, the fork asks the model again.
@@ -177,8 +213,8 @@ export type DurableChat = {
   readonly id: string
   /** The name of the agent that answers. */
   readonly agent: string
-  /** The conversation so far, without an answer that is still being given. */
-  history(): Promise<ChatMessage[]>
+  /** The conversation so far, without an answer that is still being given. `partial`: with its messages up to now. */
+  history(options?: { partial?: boolean }): Promise<ChatMessage[]>
   /** The run of the last turn, under way or over; undefined before the first. */
   run(): Promise<DurableRun | undefined>
   /** The calls that the last answer waits for: decide on them with `runs.send`, and the id of `run()`. */
@@ -200,6 +236,16 @@ export type StoredRuns = Runs & {
    * that opens the copy continues its runs a second time: open it with agents only in place of the original.
    */
   backup(path: string): Promise<void>
+  /**
+   * Deletes runs that have not changed since a moment, and says how many; without a status, those that are over. The last
+   * run of a chat has its messages: it is deleted, and the chat with it, only with `chats: true`.
+   */
+  prune(options: { olderThan: Date; status?: RunStatus; chats?: boolean }): Promise<number>
+  /**
+   * Wakes a run at a time, in whatever process runs the agents then: a sleep of its model (`sleepTool`) ends, and the message,
+   * if there is one, is added at its next turn. It is stored when this resolves. A run that is over by then stays so.
+   */
+  wake(id: string, options: WakeOptions): Promise<void>
   /** Opens the chat with this id, or makes it. A new one needs an agent, unless there is only one. */
   chat(id: string, options?: { agent?: string }): Promise<DurableChat>
 }

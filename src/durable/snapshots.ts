@@ -1,4 +1,5 @@
 import { factsOf } from '../../machines/agent/states.ts'
+import { areTasksPaused, familyUsage } from '../../machines/tasks/tasks.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { isWaiting, runningCalls } from '../../machines/tools/round.ts'
 import { isJsonObject } from '../messages/json.ts'
@@ -10,15 +11,25 @@ type Node = {
   value: unknown
   context: Readonly<Record<string, unknown>>
   below: unknown[]
+  /** The runs of its background agents. */
+  tasks: unknown[]
 }
 
 const nodeOf = (snapshot: unknown): Node => {
   const { status, value, context, children }: Readonly<Record<string, unknown>> = Object(snapshot)
-  // The policy of a run is not a part of its work: nothing of it runs while the run waits for a person.
-  const { policy, ...rest } = Object(children)
-  const parts = isRun(context) ? rest : { ...rest, ...(policy && { policy }) }
+  // The policy of a run is not a part of its work: nothing of it runs while the run waits for a person. Nor is its timer: the
+  // store knows when it fires.
+  const { policy, tasks, timer, ...rest } = Object(children)
+  const parts = isRun(context) ? rest : Object(children)
   const below = Object.values(parts).map((child) => snapshotOf(child) ?? Object(child).snapshot)
-  return { status, value, context: isJsonObject(context) ? context : {}, below }
+  const { runs } = Object(isRun(context) && tasks ? (snapshotOf(tasks) ?? tasks.snapshot) : undefined)
+  return {
+    status,
+    value,
+    context: isJsonObject(context) ? context : {},
+    below,
+    tasks: Object.values(Object(runs)).map((task) => snapshotOf(Object(task).run) ?? Object(task).run),
+  }
 }
 
 /** The snapshot of an actor; of one that was stored, nothing. */
@@ -29,8 +40,9 @@ const snapshotOf = (actor: unknown): unknown => {
 
 /** Says whether a run waits, and nothing of it is running: then it can be stored until there is a decision. */
 export const isResting = (snapshot: unknown): boolean => {
-  const { status, value, context, below } = nodeOf(snapshot)
+  const { status, value, context, below, tasks } = nodeOf(snapshot)
   if (status !== 'active') return true
+  if (!tasks.every(isResting)) return false
   const { toolExecutor } = Object(Object(snapshot).children)
   if (isRun(context) && toolExecutor) {
     // The calls that are left are sub-agents that wait. A restored one gets a decision a moment later, and reports it a
@@ -43,14 +55,17 @@ export const isResting = (snapshot: unknown): boolean => {
       rest.every((run) => isResting(snapshotOf(run) ?? run))
     )
   }
-  const isAsking = isRun(context) && factsOf(value)?.waitsFor !== undefined
-  return (isAsking || below.length > 0) && below.every(isResting)
+  const kind = isRun(context) ? factsOf(value)?.waitsFor : undefined
+  // A run that waits for its tasks rests once each of them waits for a person, or sleeps.
+  const isPaused = kind === 'tasks' ? isRun(context) && areTasksPaused(context) : kind !== undefined
+  return (isPaused || below.length > 0) && below.every(isResting)
 }
 
 /** Says whether a tool is running in a run, or in one below it: the end of the run would leave its call in doubt. */
 export const hasRunningTools = (snapshot: unknown): boolean => {
-  const { status, context, below } = nodeOf(snapshot)
+  const { status, context, below, tasks } = nodeOf(snapshot)
   if (status !== 'active') return false
+  if (tasks.some(hasRunningTools)) return true
   const { toolExecutor } = Object(Object(snapshot).children)
   if (!isRun(context) || !toolExecutor) return below.some(hasRunningTools)
   const { runs } = Object(snapshotOf(toolExecutor) ?? toolExecutor.snapshot)
@@ -62,9 +77,10 @@ export const hasRunningTools = (snapshot: unknown): boolean => {
 
 /** Says whether a run, or one below it, has calls that are running, or that a person has approved and that have not run. */
 export const holdsDecisions = (snapshot: unknown): boolean => {
-  const { status, context, below } = nodeOf(snapshot)
+  const { status, context, below, tasks } = nodeOf(snapshot)
   if (status !== 'active') return false
   if (!isRun(context)) return below.some(holdsDecisions)
+  if (tasks.some(holdsDecisions)) return true
   const { origins = {}, cleared, runs: kept } = context.round
   const isAnswered = new Set(context.round.results.flat().map(({ id }) => id))
   const { toolExecutor } = Object(Object(snapshot).children)
@@ -102,6 +118,7 @@ export const messagesOf = (snapshot: unknown): unknown[] => {
 export const usageIn = (snapshot: unknown): Usage | undefined => {
   const { context, below } = nodeOf(snapshot)
   const { totals } = context
+  if (isRun(context) && context.tasks) return familyUsage(context) ?? undefined
   const own = isJsonObject(totals) && isJsonObject(totals.usage) ? totals.usage : undefined
   return below.map(usageIn).reduce(addUsage, own)
 }

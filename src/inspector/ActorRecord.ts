@@ -1,11 +1,11 @@
 import type { AnyActor, AnyEventObject, Snapshot } from 'xstate'
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
-import { type RunValues, valuesOf } from '../../machines/logic/runEnvironment.ts'
+import { hostOf, type RunValues, valuesOf } from '../../machines/logic/runEnvironment.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
-import { Attempt } from './Attempt.ts'
+import { Attempt, attemptsIn, StoredAttempt } from './Attempt.ts'
 import { isCharted, readTransition } from './chart.ts'
 import { WireLog } from './WireLog.ts'
 
@@ -19,7 +19,7 @@ const mostProgress = 20
 const mostUnread = 4_096
 
 /** A step of a machine on its way from one event to rest. */
-export type Microstep = { taken: string[]; snapshot: Snapshot<unknown>; hasTarget: boolean }
+type Microstep = { taken: string[]; snapshot: Snapshot<unknown>; hasTarget: boolean }
 
 /** A step of an actor: one event that it handled, or a number of reads of a stream. */
 export type Moment = {
@@ -48,12 +48,14 @@ export class ActorRecord {
   /** The tool of an actor that runs a call; empty for any other. */
   readonly toolName: string
   readonly machine: Charted | null
+  /** The stored run that it runs, and its store; empty for any other actor. */
+  readonly run: string
   moments: Moment[] = []
   /** Moments no longer kept, and the transitions they took. */
   dropped = 0
   readonly droppedTaken = new Map<string, number>()
   /** Requests of this actor and of the agents it is made of, but not of agents that an agent uses as tools. */
-  readonly attempts: Attempt[] = []
+  readonly attempts: (Attempt | StoredAttempt)[] = []
   /** The conversation before the run. */
   before: ChatMessage[] | null = null
   readonly toolProgress = new Map<string, { seq: number; value: unknown }[]>()
@@ -65,6 +67,12 @@ export class ActorRecord {
   #values: RunValues | null = null
   /** The run that this one was started again from. */
   from: ActorRecord | null = null
+  /** The model that was asked last. */
+  model = ''
+  /** The record of its policy, if it has one. */
+  policy: ActorRecord | null = null
+  /** The events with verdicts of its policy, and how many requests it had made by then. */
+  readonly judged: { seq: number; event: AnyEventObject; attempts: number }[] = []
   endedAt: number | null = null
   reads = 0
   version = 0
@@ -78,9 +86,22 @@ export class ActorRecord {
     this.wire = parent?.wire ?? new WireLog()
     this.createdAt = now
     this.machine = isCharted(ref.logic) ? ref.logic : null
+    this.run = parent ? '' : storedRunOf(ref)
     this.name = String(ref.id === ref.sessionId ? (this.machine?.id ?? ref.id) : ref.id)
+    if (parent && this.name === 'policy' && this.machine) parent.policy = this
     const { call }: { call?: { name?: unknown } } = ref.options?.input ?? {}
     this.toolName = this.name.startsWith('call:') && typeof call?.name === 'string' ? call.name : ''
+  }
+
+  /** Continues with the next actor of the same stored run, which has stopped at a wait or was killed. */
+  continueWith(ref: AnyActor): void {
+    this.ref = ref
+    this.endedAt = null
+    this.sent = null
+    this.steps = []
+    const last = this.attempts.at(-1)
+    // An answer that was cut off is asked for again.
+    if (last instanceof Attempt && !last.isAnswered) last.isVoid = last.isCut = true
   }
 
   /** Adds a read of a stream. This is the hot path: everything else waits until a page asks. */
@@ -106,6 +127,8 @@ export class ActorRecord {
       this.#unread.push(event.deltas)
     }
     this.#noteTool(event, seq, now)
+    if (event.type === 'policy.verdict' && this.judged.length < mostMoments)
+      this.judged.push({ seq, event, attempts: this.attempts.length })
     // Other actor logic need not report that it was stopped.
     if (snapshot.status !== 'active' || event.type === 'xstate.stop') {
       this.endedAt = now
@@ -121,24 +144,29 @@ export class ActorRecord {
     this.before ??= historyOf(context)
     if (context.step === 0) return
     this.catchUp(now)
+    // A run that was continued from a snapshot has answers from before.
+    if (this.attempts.length === 0) this.#add(...attemptsIn(context.messages, this.id, secrets, now))
     const last = this.attempts.at(-1)
-    const isOwn = last?.owner === this.id
-    if (isOwn && last.holds(context)) {
-      last.update(context, now)
-      return
-    }
-    if (isOwn && last.precedes(context)) return
-    if (isOwn) {
-      last.end(now)
-      last.isVoid = last.state.step === context.step
+    const own = last?.owner === this.id ? last : undefined
+    if (own instanceof StoredAttempt && answersIn(context) >= context.step) return
+    if (own instanceof Attempt) {
+      if (!own.isVoid && own.holds(context)) {
+        own.update(context, now)
+        return
+      }
+      if (own.precedes(context)) return
+      own.end(now)
+      own.isVoid = own.state.step === context.step
     }
     const marker = context.messages.at(-1)
-    const isShown = isOwn && last.state.messages.includes(marker as ChatMessage)
-    const attempt = new Attempt(this.id, context, secrets, isShown ? undefined : marker)
-    this.attempts.push(attempt)
-    for (let { parent } = this as ActorRecord; parent && !parent.isAgent; parent = parent.parent) {
-      parent.attempts.push(attempt)
-    }
+    const isShown = own instanceof Attempt && own.state.messages.includes(marker as ChatMessage)
+    this.#add(new Attempt(this.id, context, secrets, isShown ? undefined : marker))
+  }
+
+  #add(...attempts: (Attempt | StoredAttempt)[]): void {
+    this.attempts.push(...attempts)
+    for (let { parent } = this as ActorRecord; parent && !parent.isAgent; parent = parent.parent)
+      parent.attempts.push(...attempts)
   }
 
   /** Brings everything up to date, for a page. */
@@ -157,7 +185,7 @@ export class ActorRecord {
     if (unread.length === 0) return
     this.#unread = []
     const attempt = this.attempts.at(-1)
-    if (attempt?.owner !== this.id) return
+    if (attempt?.owner !== this.id || !(attempt instanceof Attempt)) return
     attempt.receive(unread)
     const { context } = (this.snapshot ?? {}) as { context?: unknown }
     if (isRun(context) && attempt.holds(context)) attempt.update(context, now)
@@ -223,11 +251,27 @@ const continues = (moment: Moment, event: AnyEventObject, steps: readonly Micros
   return before === now || (before?.hasTarget === false && before.taken[0] === now?.taken[0])
 }
 
-const progressOf = (attempts: readonly Attempt[], { text, thinking }: Attempt): Moment['progress'] => [
-  attempts.length - 1,
-  text.length,
-  thinking.length,
-]
+const progressOf = (
+  attempts: ActorRecord['attempts'],
+  { text, thinking }: Pick<Attempt, 'text' | 'thinking'>,
+): Moment['progress'] => [attempts.length - 1, text.length, thinking.length]
+
+/** The stored run of an actor that a store hosts, as `store id`. */
+const storedRunOf = (ref: AnyActor): string => {
+  const { store } = hostOf(ref)
+  if (store === undefined) return ''
+  const { input, snapshot }: { input?: unknown; snapshot?: unknown } = ref.options ?? {}
+  const { context }: { context?: unknown } = Object(snapshot)
+  const { options, input: given }: { options?: unknown; input?: unknown } = Object(context)
+  const id: unknown = Object(input).id ?? Object(options).id ?? Object(given).id
+  return typeof id === 'string' ? storedRunKey(store, id) : ''
+}
+
+/** The name of a stored run that no other one has, in any store. */
+export const storedRunKey = (store: string, id: string): string => `${store} ${id}`
+
+const answersIn = ({ messages }: StreamingState): number =>
+  messages.filter(({ role }) => role === 'model').length
 
 /** The transitions that a moment took, and how often. Reads on the fast path take the one that the chart has for them. */
 export const takenIn = (

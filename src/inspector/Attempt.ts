@@ -10,6 +10,8 @@ const longestText = 1_000_000
 const longestWarning = 1000
 const mostWarnings = 20
 
+const cutOff = 'The process was stopped before the answer had ended.'
+
 /** A call that the model is still writing. */
 type CallDraft = { name: string; arguments: string }
 
@@ -26,6 +28,8 @@ type AttemptFacts = Omit<
   | 'thinking'
   | 'drafts'
   | 'asked'
+  | 'verdicts'
+  | 'call'
   | 'calls'
 >
 
@@ -44,6 +48,10 @@ export class Attempt {
   state: StreamingState
   endedAt: number | null = null
   isVoid = false
+  /** The request, once it is sent. */
+  call: { readonly id: number; readonly exchanges: readonly { status: number | null }[] } | null = null
+  /** True if its process was stopped before it had ended. */
+  isCut = false
   /** The number of messages that the run had added when it asked. */
   readonly before: number
   readonly #secrets: readonly string[]
@@ -81,8 +89,14 @@ export class Attempt {
       chunks: answer.chunks,
       usage,
       finish: finish?.raw ?? finish?.reason ?? '',
-      failure: failure ? String(failure.message) : '',
+      failure: this.isCut ? cutOff : failure ? String(failure.message) : '',
     }
+  }
+
+  /** True if the answer has ended, well or not. */
+  get isAnswered(): boolean {
+    const { answer, failure } = this.state
+    return Boolean(answer.accumulated.finish) || failure !== null
   }
 
   /** Checks that the run's data is still about this request. A request that failed counts the next try before it begins. */
@@ -161,8 +175,10 @@ export class StoredAttempt {
   readonly compaction: CompactionRow | null
   readonly warnings: [] = []
   readonly drafts: [] = []
+  readonly call = null
   calls: readonly string[] = []
-  /** The number of messages that the stream had shown when it began. */
+  /** The messages of its run, and how many of them were there when it began. */
+  readonly messages: readonly ChatMessage[]
   readonly before: number
   endedAt: number | null = null
   isVoid = false
@@ -179,8 +195,10 @@ export class StoredAttempt {
     attempt: number,
     secrets: readonly string[],
     marker: ChatMessage | undefined,
-    before: number,
+    messages: readonly ChatMessage[],
+    before = messages.length,
   ) {
+    this.messages = messages
     this.before = before
     this.owner = owner
     this.compaction = compactionRow(marker, secrets)
@@ -205,7 +223,9 @@ export class StoredAttempt {
       chunks: this.#chunks,
       usage: null,
       finish: '',
-      failure: '',
+      failure: this.isVoid
+        ? 'The process was stopped, or the connection broke, before the answer had ended.'
+        : '',
     }
   }
 
@@ -222,6 +242,27 @@ export class StoredAttempt {
     this.text.end()
     this.thinking.end()
   }
+}
+
+/** The answers that are whole among the messages of a run. */
+export const attemptsIn = (
+  messages: readonly ChatMessage[],
+  owner: number,
+  secrets: readonly string[],
+  now: number,
+): StoredAttempt[] => {
+  const attempts: StoredAttempt[] = []
+  for (const [before, message] of messages.entries()) {
+    if (message.role !== 'model') continue
+    const marker = messages[before - 1]
+    const attempt = new StoredAttempt(owner, attempts.length + 1, 0, secrets, marker, messages, before)
+    const { thinking } = message.metadata ?? {}
+    attempt.receive(textOf(message), typeof thinking === 'string' ? thinking : '')
+    attempt.calls = toolCallsOf(message).map(({ id }) => id)
+    attempt.end(now)
+    attempts.push(attempt)
+  }
+  return attempts
 }
 
 /** Characters of a summary, which is sent with every change of its answer. */

@@ -95,7 +95,7 @@ export class Feed {
   /** The next message; null if nothing has changed. */
   next(): FeedMessage | null {
     const deadline = performance.now() + budgetMs
-    const { actors, secrets } = this.#recorder
+    const { actors } = this.#recorder
     for (const record of actors.values()) if (record.ref) this.#recorder.refresh(record)
     const { version, droppedRuns, hasMoreStored } = this.#recorder
     const allChanged = this.#recorder.subjects.filter((subject) => subject.version > this.#version)
@@ -103,14 +103,14 @@ export class Feed {
       allChanged.length > mostActors
         ? allChanged.sort((a, b) => a.version - b.version).slice(0, mostActors)
         : allChanged
-    const gone = [...this.#known].filter((id) => !this.#recorder.subject(id))
+    const gone = [...this.#known].filter((id) => this.#recorder.subject(id)?.id !== id)
     const watched = this.#watched()?.next(deadline)
     const isCut = changed.length < allChanged.length
     this.isBehind = isCut || (this.#watch?.isBehind ?? false)
     const message: FeedMessage = {
       ...(this.isBehind && { isBehind: true }),
       ...(this.#isFirst && { isFirst: true, limits: { moments: mostMoments, runs: mostRuns } }),
-      ...(changed.length > 0 && { actors: changed.map((record) => actorRow(record, secrets)) }),
+      ...(changed.length > 0 && { actors: changed.map((record) => actorRow(this.#recorder, record)) }),
       ...(gone.length > 0 && { gone }),
       ...((gone.length > 0 || this.#isFirst) && {
         droppedRuns,
@@ -137,7 +137,9 @@ export class Feed {
   #target(): Subject | undefined {
     if (this.#chosen !== null) return this.#recorder.subject(this.#chosen)
     const roots = this.#recorder.subjects.filter(({ parent }) => parent === null)
-    const shown = roots.filter((each) => each instanceof StoredRecord || each.snapshot !== null)
+    const shown = roots.filter((each) =>
+      each instanceof StoredRecord ? !each.isOld : each.snapshot !== null,
+    )
     // The ids are in the order in which they became known.
     return shown.reduce<Subject | undefined>((a, b) => (a && a.id > b.id ? a : b), undefined)
   }

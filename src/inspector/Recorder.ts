@@ -1,6 +1,8 @@
 import type { AnyActor, AnyEventObject, AnyTransitionDefinition, InspectionEvent, Snapshot } from 'xstate'
 import { addTracer } from '../../machines/logic/runEnvironment.ts'
 import { timeIn } from '../../machines/logic/systemTime.ts'
+import { isRun } from '../../machines/tools/pendingCalls.ts'
+import type { RunStatus } from '../durable/index.ts'
 import { nameOf } from '../visualize/transitions.ts'
 import { ActorRecord } from './ActorRecord.ts'
 import { isRead } from './quietInspect.ts'
@@ -16,6 +18,19 @@ const mostActors = 500
 /** Keys of agents that are remembered, to hide them. */
 const mostLearnt = 50
 
+/** A store whose runs are shown. */
+export type ShownStore = {
+  /** Takes what is in the store now. */
+  look(): Promise<void>
+  /** Shows the run with this id, however old it is. */
+  find(run: string): Promise<void>
+  /** Shows the next older runs that fit, and says whether there may be more. */
+  older(wanted: WantedRuns): Promise<boolean>
+}
+
+/** The runs that a person looks for: by words of the prompt, the id, the agent or a tag, and by status. */
+export type WantedRuns = { text: string; status: RunStatus | undefined }
+
 /**
  * Records everything that happens in the actors it inspects. A stream may bring thousands of reads per second, so an
  * inspection event costs a look-up, a counter and a reference, and the rest is done when a page asks.
@@ -24,11 +39,16 @@ export class Recorder {
   /** Actors by id, in the order of their creation. */
   readonly actors = new Map<number, ActorRecord>()
   readonly #stored = new Map<number, StoredRecord>()
+  /** Stored runs that this process runs or has run, by their keys: one actor follows the other in the same record. */
+  readonly #hosted = new Map<string, ActorRecord>()
+  readonly #storedByKey = new Map<string, StoredRecord>()
   /** Texts that are never shown. The list grows with the keys that agents use. */
   readonly secrets: string[]
   droppedRuns = 0
   /** True if the store has more runs than are shown. */
   hasMoreStored = false
+  /** The stores whose runs are shown. */
+  readonly stores: ShownStore[] = []
   /** Counts changes: a page that saw version n has not seen what has a higher one. */
   version = 0
   readonly #records = new WeakMap<object, ActorRecord>()
@@ -76,13 +96,50 @@ export class Recorder {
     }
   }
 
-  /** Everything that a page may watch. */
+  /** Everything that a page may watch. A stored run that this process runs is there once: as its actor. */
   get subjects(): Subject[] {
-    return [...this.actors.values(), ...this.#stored.values()]
+    const actors = [...this.actors.values()].filter(({ root }) => !this.#isOvertaken(root))
+    return [...actors, ...[...this.#stored.values()].filter((stored) => !this.isLive(stored))]
   }
 
+  /** The subject with this id. The id of a stored run also finds its actor, and the other way round. */
   subject(id: number): Subject | undefined {
-    return this.actors.get(id) ?? this.#stored.get(id)
+    const actor = this.actors.get(id)
+    if (actor) return this.#isOvertaken(actor.root) ? this.storedOf(actor.root) : actor
+    const stored = this.#stored.get(id)
+    if (stored?.parent && this.isLive(stored.parent)) return undefined
+    return stored && (this.#liveOf(stored) ?? stored)
+  }
+
+  /** Says whether a stored run is shown as its actor in this process, with its tasks as the actors below that. */
+  isLive(stored: StoredRecord): boolean {
+    return stored.parent ? this.isLive(stored.parent) : this.#liveOf(stored) !== undefined
+  }
+
+  /** The entry of the stored run that an actor runs. */
+  storedOf({ run }: ActorRecord): StoredRecord | undefined {
+    return run === '' ? undefined : this.#storedByKey.get(run)
+  }
+
+  /** The stored run with this id, if it is shown. */
+  storedRun(id: string): Subject | undefined {
+    const found = [...this.#stored.values()].find(({ info }) => info.id === id)
+    return found && this.subject(found.id)
+  }
+
+  #liveOf({ key }: StoredRecord): ActorRecord | undefined {
+    const live = this.#hosted.get(key)
+    return live && this.actors.has(live.id) && !this.#isOvertaken(live) ? live : undefined
+  }
+
+  /** Says whether another process has continued the run of an actor that was stopped. */
+  #isOvertaken(record: ActorRecord): boolean {
+    const info = this.storedOf(record)?.info
+    if (!info || record.ref || record.snapshot?.status === 'done' || record.snapshot?.status === 'error')
+      return false
+    const { context }: { context?: unknown } = Object(record.snapshot)
+    const isOver = info.status !== 'running' && info.status !== 'waiting'
+    return isOver || (isRun(context) && info.step > context.step)
   }
 
   knows(ref: object): boolean {
@@ -100,12 +157,16 @@ export class Recorder {
     this.#lastId += 1
     const record = make(this.#lastId)
     this.#stored.set(record.id, record)
+    if (record.key !== '') this.#storedByKey.set(record.key, record)
+    const live = this.#hosted.get(record.key)
+    if (live) this.touch(live)
     this.touch(record)
     return record
   }
 
-  dropStored({ id }: StoredRecord): void {
+  dropStored({ id, key }: StoredRecord): void {
     this.#stored.delete(id)
+    this.#storedByKey.delete(key)
     this.#onChange()
   }
 
@@ -172,8 +233,18 @@ export class Recorder {
 
   #add(ref: AnyActor): ActorRecord {
     const parent = ref._parent ? this.#recordOf(ref._parent) : null
+    const fresh = new ActorRecord(this.#lastId + 1, ref, parent, timeOf(ref))
+    const known = this.#hosted.get(fresh.run)
+    if (known && this.actors.has(known.id)) {
+      known.continueWith(ref)
+      this.#records.set(ref, known)
+      addTracer(ref.system, this.#tracer)
+      this.touch(known)
+      return known
+    }
+    const record = fresh
     this.#lastId += 1
-    const record = new ActorRecord(this.#lastId, ref, parent, timeOf(ref))
+    if (record.run !== '') this.#hosted.set(record.run, record)
     this.#records.set(ref, record)
     this.actors.set(record.id, record)
     this.touch(record)
@@ -217,6 +288,7 @@ export class Recorder {
     }
     for (const root of excess) {
       this.droppedRuns += 1
+      this.#hosted.delete(root.run)
       for (const record of this.actors.values()) if (record.root === root) this.actors.delete(record.id)
     }
   }

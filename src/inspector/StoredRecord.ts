@@ -1,6 +1,6 @@
 import type { Snapshot } from 'xstate'
 import type { AgentCommand } from '../../machines/agent/events.ts'
-import type { HostedFrom } from '../agent/Agent.ts'
+import type { HostedFrom } from '../agent/options.ts'
 import type { DurableChunk, RunInfo } from '../durable/index.ts'
 import type { JsonObject } from '../messages/json.ts'
 import { type ChatMessage, textOf, toolCallsOf } from '../messages/messages.ts'
@@ -12,13 +12,19 @@ import { StoredAttempt } from './Attempt.ts'
 export type Subject = ActorRecord | StoredRecord
 
 /** The entry of a stored run, and what can be done with it. */
-export type StoredSetup = {
+type StoredSetup = {
   id: number
   info: RunInfo
+  /** The run or the task that started it, if it is a task. */
+  parent: StoredRecord | null
+  /** The name that the record of its actor has, if this process runs it. */
+  key: string
   machine: Charted
   secrets: readonly string[]
   /** Called when a page shows it. */
   onWatch(): void
+  /** True if it is shown because a person asked for it: it is not the newest run. */
+  isOld: boolean
   /** True if its agent is known here. */
   canAsk: boolean
   /** Starts another run from it, and returns its record. */
@@ -37,11 +43,13 @@ export type StoredSetup = {
  */
 export class StoredRecord {
   readonly id: number
-  readonly parent = null
+  readonly key: string
+  readonly parent: StoredRecord | null
   readonly machine: Charted
   readonly watch: () => void
   readonly send: StoredSetup['send']
   readonly canAsk: boolean
+  readonly isOld: boolean
   readonly again: StoredSetup['again']
   readonly restart: StoredSetup['restart']
   readonly #isHere: StoredSetup['isHere']
@@ -61,14 +69,19 @@ export class StoredRecord {
   /** The marker of a compaction, until the next answer begins. */
   #marker: ChatMessage | undefined
 
-  constructor({ id, info, machine, secrets, onWatch, send, canAsk, again, restart, isHere }: StoredSetup) {
+  constructor(setup: StoredSetup) {
+    const { id, key, parent, info, machine, secrets, onWatch, send, canAsk, isOld, again, restart, isHere } =
+      setup
     this.id = id
+    this.parent = parent
+    this.key = key
     this.info = info
     this.machine = machine
     this.#secrets = secrets
     this.watch = onWatch
     this.send = send
     this.canAsk = canAsk
+    this.isOld = isOld
     this.again = again
     this.restart = restart
     this.#isHere = isHere
@@ -128,8 +141,7 @@ export class StoredRecord {
     if (last && this.#isAnswering) return last
     const step = this.#steps + 1
     const before = this.attempts.filter(({ isVoid, facts }) => isVoid && facts.step === step).length
-    const shown = this.messages.length
-    const begun = new StoredAttempt(this.id, step, before, this.#secrets, this.#marker, shown)
+    const begun = new StoredAttempt(this.id, step, before, this.#secrets, this.#marker, this.messages)
     this.#marker = undefined
     this.attempts.push(begun)
     this.#isAnswering = true

@@ -1,7 +1,8 @@
-import type { Usage } from '../messages/result.ts'
 import type { Attempt, StoredAttempt } from './Attempt.ts'
+import { usageOf } from './actorRow.ts'
 import { askedBefore, attemptRow, historyRows } from './conversation.ts'
 import { momentRow } from './moments.ts'
+import { holdRow } from './policyRows.ts'
 import type { AttemptRow, MessageRow, MomentRow, ToolRow, Watched } from './protocol.ts'
 import type { Recorder } from './Recorder.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
@@ -14,9 +15,10 @@ type Seen = {
   endedAt: number | null
   isVoid: boolean
   calls: number
+  judged: number
 }
 
-const unseen: Seen = { text: 0, thinking: 0, state: null, endedAt: null, isVoid: false, calls: 0 }
+const unseen: Seen = { text: 0, thinking: 0, state: null, endedAt: null, isVoid: false, calls: 0, judged: 0 }
 
 /** A page's view of one actor: it remembers what the page has, and gives it the rest. */
 export class Watch {
@@ -59,6 +61,7 @@ export class Watch {
         moments,
         usage: usageOf(this.record),
         questions: questionRows(this.record, this.#recorder.secrets),
+        hold: holdRow(this.record.snapshot),
       }),
       ...(history && { history }),
       ...(newAttempts.length > 0 && { attempts: newAttempts }),
@@ -92,13 +95,17 @@ export class Watch {
   #attempt(attempt: Attempt | StoredAttempt, index: number, deadline: number): AttemptRow[] {
     const seen = this.#attempts.get(attempt) ?? unseen
     const { text, thinking, state, endedAt, isVoid, calls } = attempt
+    // Verdicts are on the last answers.
+    const isLast = index >= this.record.attempts.length - 2
+    const judged = isLast ? (this.#recorder.actors.get(attempt.owner)?.judged.length ?? 0) : seen.judged
     const isSame =
       seen.state === state &&
       seen.text === text.pieces.length &&
       seen.thinking === thinking.pieces.length &&
       seen.endedAt === endedAt &&
       seen.isVoid === isVoid &&
-      seen.calls === calls.length
+      seen.calls === calls.length &&
+      seen.judged === judged
     if (isSame) return []
     if (performance.now() > deadline) {
       this.isBehind = true
@@ -114,10 +121,11 @@ export class Watch {
       endedAt,
       isVoid,
       calls: calls.length,
+      judged,
     })
     return [
       {
-        ...attemptRow(attempt, index, this.#recorder.secrets),
+        ...attemptRow(this.#recorder, attempt, index),
         text: newText.text,
         thinking: newThinking.text,
         ...(seen === unseen && { asked: askedBefore(this.record, index, this.#recorder.secrets) }),
@@ -137,7 +145,14 @@ export class Watch {
   #newTools(): ToolRow[] {
     this.#isToolsDue = false
     return toolRowsOf(this.#recorder, this.record).filter((row) => {
-      const key = JSON.stringify([row.status, row.startedAt, row.endedAt, row.child, row.progress])
+      const key = JSON.stringify([
+        row.status,
+        row.startedAt,
+        row.endedAt,
+        row.child,
+        row.progress,
+        row.verdicts.length,
+      ])
       if (this.#tools.get(row.callId) === key) return false
       this.#tools.set(row.callId, key)
       return true
@@ -152,7 +167,7 @@ export const wholeRun = (recorder: Recorder, record: Subject): Watched => {
   else recorder.refresh(record)
   const attempts = record.attempts.map(
     (attempt, index): AttemptRow => ({
-      ...attemptRow(attempt, index, secrets),
+      ...attemptRow(recorder, attempt, index),
       text: attempt.text.pieces.join(''),
       thinking: attempt.thinking.pieces.join(''),
       asked: askedBefore(record, index, secrets),
@@ -177,10 +192,4 @@ const piecesFrom = (pieces: readonly string[], start: number): { text: string; e
   let end = Math.min(start + 1, pieces.length)
   while (end < pieces.length && text.length < mostCharacters) text += pieces[end++]
   return { text, end }
-}
-
-const usageOf = (subject: Subject): Usage | null => {
-  if (subject instanceof StoredRecord) return subject.info.usage ?? null
-  const { context } = (subject.snapshot ?? {}) as { context?: { totals?: { usage?: Usage | null } } }
-  return context?.totals?.usage ?? null
 }

@@ -48,7 +48,7 @@ export class WireLog {
 }
 
 /** The facts that are known when a model is asked. */
-export type CallContext = {
+type CallContext = {
   /** The id of the agent that asks. */
   owner: number
   step: number

@@ -4,6 +4,7 @@ import { timeIn } from '../../machines/logic/systemTime.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import type { ModelSink, WireListener } from '../model/chatModel.ts'
 import type { ActorRecord } from './ActorRecord.ts'
+import { Attempt } from './Attempt.ts'
 import type { WireCall } from './WireLog.ts'
 
 /** Records what every request to a model sends and receives. */
@@ -43,17 +44,26 @@ export class WireTracer implements RunTracer {
         owner: record.id,
         step: isRun(context) ? context.step : 0,
         isSummary,
-        attempt: !isSummary && last?.owner === record.id ? last : undefined,
+        attempt: !isSummary && last instanceof Attempt && last.owner === record.id ? last : undefined,
         model,
         now: () => timeIn(system),
         learn: this.#learn,
       }
-      return record.wire.begin(call, request)
+      if (!isSummary) noteModel(record, String(model.model))
+      const begun = record.wire.begin(call, request)
+      if (call.attempt) call.attempt.call = begun
+      return begun
     } catch {
       // An observer must not break what it observes.
       return undefined
     }
   }
+}
+
+/** Notes the model of a run, and of the machine that the run is a part of. */
+const noteModel = (record: ActorRecord, model: string): void => {
+  record.model = model.slice(0, 100)
+  for (let { parent } = record; parent && !parent.isAgent; parent = parent.parent) parent.model = record.model
 }
 
 const watched = (sink: ModelSink, call: WireCall): ModelSink => ({

@@ -4,7 +4,7 @@ import type { AgentOutput } from '../../machines/agent/events.ts'
 import { factsOf } from '../../machines/agent/states.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { findProvider } from '../../providers/registry.ts'
-import { type ChartDescription, type ChartState, describeMachine } from '../visualize/describeMachine.ts'
+import { describeMachine } from '../visualize/describeMachine.ts'
 import { type Charted, type ChartNode, nameOf } from '../visualize/transitions.ts'
 import type { Activity, ChartView, RunEnd } from './protocol.ts'
 
@@ -15,7 +15,7 @@ export const chartView = (machine: Charted): ChartView => {
     const status = type === 'final' ? endStatus(key) : undefined
     return status ? [[id, status] as const] : []
   })
-  return { ...chart, mainPath: mainPathOf(chart, ends), ends: Object.fromEntries(ends) }
+  return { ...chart, ends: Object.fromEntries(ends) }
 }
 
 const runEnds: Record<AgentOutput['status'], true> = { complete: true, failed: true, aborted: true }
@@ -23,46 +23,6 @@ const runEnds: Record<AgentOutput['status'], true> = { complete: true, failed: t
 /** The status of a run that ends in a state: the final states of all charts of runs are named after it. */
 const endStatus = (key: string): RunEnd | undefined =>
   Object.keys(runEnds).find((status): status is RunEnd => status === key.toLowerCase())
-
-type Ends = readonly (readonly [id: string, status: RunEnd])[]
-
-/** The shortest way of a run that calls a tool, reads its result and completes. Any other chart has none. */
-const mainPathOf = (chart: ChartDescription, ends: Ends): string[] => {
-  const [root] = chart.states
-  const streaming = chart.states.find(({ tags }) => tags.includes('streaming'))?.id
-  const tools = chart.states.find(({ invokes }) => invokes.some(({ id }) => id === 'toolExecutor'))?.id
-  const end = ends.find(([, status]) => status === 'complete')?.[0]
-  if (!root || streaming === undefined || tools === undefined || end === undefined) return []
-  const stops = [root.id, streaming, tools, streaming, end]
-  return [...new Set(stops.slice(1).flatMap((to, index) => shortestPath(chart, stops[index] ?? '', to)))]
-}
-
-/** The transitions of the shortest way from one state to another, by name. */
-const shortestPath = ({ states, transitions }: ChartDescription, from: string, to: string): string[] => {
-  const byId = new Map(states.map((state) => [state.id, state]))
-  const around = ({ id, parent }: ChartState): string[] => {
-    const outer = parent === null ? undefined : byId.get(parent)
-    return [id, ...(outer ? around(outer) : [])]
-  }
-  const entered = (id: string): ChartState | undefined => {
-    const initial = states.find((state) => state.parent === id && state.initial)
-    return initial ? entered(initial.id) : byId.get(id)
-  }
-  const ways: { at: ChartState | undefined; taken: string[] }[] = [{ at: entered(from), taken: [] }]
-  const seen = new Set(ways.map(({ at }) => at))
-  for (const { at, taken } of ways) {
-    const active = at ? around(at) : []
-    if (active.includes(to)) return taken
-    for (const { name, source, targets } of transitions) {
-      if (!active.includes(source) || targets[0] === undefined) continue
-      const next = entered(targets[0])
-      if (seen.has(next)) continue
-      seen.add(next)
-      ways.push({ at: next, taken: [...taken, name] })
-    }
-  }
-  return []
-}
 
 /** The active states of a snapshot, the outermost first. A machine that is not known has no states. */
 export const activeStates = (machine: Charted | null, snapshot: unknown): ChartNode[] =>
@@ -103,6 +63,7 @@ export const activityOf = (machine: Charted | null, snapshot: Snapshot<unknown> 
   const { context, value }: { context?: unknown; value?: unknown } = Object(snapshot)
   if (!isRun(context)) return ''
   if (tags.includes('streaming')) return 'streaming'
+  if (factsOf(value)?.isHeld) return 'pausing'
   const [child = ''] = factsOf(value)?.children.always ?? []
   return activities[child] ?? ''
 }

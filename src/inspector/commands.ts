@@ -6,7 +6,7 @@ import { accepts } from './actorRow.ts'
 import type { PageRuns } from './PageRuns.ts'
 import type { Recorder } from './Recorder.ts'
 import { Refusal } from './requests.ts'
-import { StoredRecord, type Subject } from './StoredRecord.ts'
+import { StoredRecord } from './StoredRecord.ts'
 
 const longestReason = 2_000
 
@@ -18,16 +18,29 @@ export const applyCommand = async (
 ): Promise<CommandResult> => {
   const subject = typeof actor === 'number' ? recorder.subject(actor) : undefined
   if (!subject) throw new Refusal(404, 'There is no such actor.')
-  if (given.type === 'again') {
-    const isStored = subject instanceof StoredRecord
-    return { note: '', actor: isStored ? await fork(subject, given) : pageRuns.start(subject, given) }
-  }
-  if (given.type === 'restart') return restart(subject)
-  const command = commandOf(given)
-  if (subject instanceof StoredRecord) return { note: await store(subject, command) }
-  send(subject, command)
+  if (subject instanceof StoredRecord) return toStore(subject, given)
+  // A run that has just begun may not be known from its store yet.
+  if (subject.run !== '' && !recorder.storedOf(subject))
+    await Promise.all(recorder.stores.map((store) => store.look()))
+  const stored = recorder.storedOf(subject)
+  return stored ? toStore(stored, given) : toActor(subject, pageRuns, given)
+}
+
+const toStore = async (record: StoredRecord, given: JsonObject): Promise<CommandResult> => {
+  if (given.type === 'again') return { note: '', actor: await fork(record, given) }
+  if (given.type !== 'restart') return { note: await store(record, commandOf(given)) }
+  if (record.restart()) return { note: '' }
+  throw new Refusal(409, notRestartable)
+}
+
+const toActor = (record: ActorRecord, pageRuns: PageRuns, given: JsonObject): CommandResult => {
+  if (given.type === 'again') return { note: '', actor: pageRuns.start(record, given) }
+  if (given.type === 'restart') throw new Refusal(409, notRestartable)
+  send(record, commandOf(given))
   return { note: '' }
 }
+
+const notRestartable = 'Only a stored run that runs in this process can be killed and continued.'
 
 /** A note for the person, empty if there is nothing to say, and the run that was started. */
 type CommandResult = { note: string; actor?: number }
@@ -72,11 +85,6 @@ const store = (record: StoredRecord, command: AgentCommand): Promise<string> =>
   record.send(command).catch((thrown) => {
     throw new Refusal(409, describeThrown(thrown))
   })
-
-const restart = (subject: Subject): CommandResult => {
-  if (subject instanceof StoredRecord && subject.restart()) return { note: '' }
-  throw new Refusal(409, 'Only a stored run that runs in this process can be killed and continued.')
-}
 
 const fork = async (record: StoredRecord, given: JsonObject): Promise<number> => {
   try {

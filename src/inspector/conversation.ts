@@ -1,5 +1,6 @@
 import type { AgentInput } from '../../machines/agent/events.ts'
 import { isRun, messagesIn } from '../../machines/tools/pendingCalls.ts'
+import { policyAfter } from '../durable/conversation.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { isMessage } from '../messages/messageFlaw.ts'
 import {
@@ -13,29 +14,37 @@ import {
 import { newId } from '../model/newId.ts'
 import { ActorRecord, historyOf } from './ActorRecord.ts'
 import { Attempt, type StoredAttempt } from './Attempt.ts'
+import { answerVerdicts } from './policyRows.ts'
 import type { AttemptRow, ImageRow, MessageRow } from './protocol.ts'
+import type { Recorder } from './Recorder.ts'
 import { brief, readable } from './readable.ts'
 import { Refusal } from './requests.ts'
-import { StoredRecord, type Subject } from './StoredRecord.ts'
+import type { Subject } from './StoredRecord.ts'
 import { hideSecrets } from './secrets.ts'
 
 /** An attempt without its text, which grows. */
 export const attemptRow = (
-  { owner, facts, endedAt, compaction, isVoid, warnings, drafts, calls }: Attempt | StoredAttempt,
+  recorder: Recorder,
+  attempt: Attempt | StoredAttempt,
   index: number,
-  secrets: readonly string[],
-): Omit<AttemptRow, 'text' | 'thinking' | 'asked'> => ({
-  index,
-  owner,
-  ...facts,
-  failure: hideSecrets(facts.failure, secrets).slice(0, 500),
-  endedAt,
-  compaction,
-  isVoid,
-  warnings: [...warnings],
-  drafts: drafts.filter((draft) => draft !== undefined),
-  calls: [...calls],
-})
+): Omit<AttemptRow, 'text' | 'thinking' | 'asked'> => {
+  const { owner, facts, endedAt, compaction, isVoid, warnings, drafts, call, calls } = attempt
+  const { secrets } = recorder
+  return {
+    index,
+    owner,
+    ...facts,
+    failure: hideSecrets(facts.failure, secrets).slice(0, 500),
+    endedAt,
+    compaction,
+    isVoid,
+    warnings: [...warnings],
+    drafts: drafts.filter((draft) => draft !== undefined),
+    call: call && { id: call.id, status: call.exchanges.at(-1)?.status ?? null },
+    verdicts: answerVerdicts(recorder, attempt, secrets),
+    calls: [...calls],
+  }
+}
 
 /** The messages of a person between an attempt and the one before it. */
 export const askedBefore = (record: Subject, index: number, secrets: readonly string[]): MessageRow[] => {
@@ -43,8 +52,7 @@ export const askedBefore = (record: Subject, index: number, secrets: readonly st
   const attempt = attempts[index]
   if (!attempt) return []
   const last = attempts.slice(0, index).findLast(({ owner }) => owner === attempt.owner)
-  const messages = record instanceof StoredRecord ? record.messages : messagesAt(attempt)
-  return messages
+  return messagesAt(attempt)
     .slice(last?.before ?? 0, attempt.before)
     .filter(isSaid)
     .map((each) => messageRow(each, secrets))
@@ -74,7 +82,7 @@ export const historyRows = (record: Subject, secrets: readonly string[]): Messag
 
 /** The messages that a run had added to the conversation by an attempt. */
 const messagesAt = (attempt: Attempt | StoredAttempt): readonly ChatMessage[] =>
-  attempt instanceof Attempt ? attempt.state.messages : []
+  attempt instanceof Attempt ? attempt.state.messages : attempt.messages
 
 /** The conversation before a run. */
 const conversationBefore = (record: Subject, context: unknown): ChatMessage[] => {
@@ -136,6 +144,8 @@ export const nextInput = (record: Subject, { prompt, seq, before }: JsonObject):
     id: newId(),
     prompt: [...attached, textPart(prompt)],
     history: [...history, ...messages],
+    // What the policy has seen, it has seen.
+    ...policyAfter({ snapshot: record.snapshot }),
   }
 }
 
@@ -164,7 +174,7 @@ const upTo = (record: Subject, index: unknown) => {
   const attempts: readonly (Attempt | StoredAttempt)[] = record.attempts
   const attempt = attempts[Number(index)]
   if (!attempt) throw new Refusal(404, 'There is no such message.')
-  const messages = record instanceof StoredRecord ? record.messages : messagesAt(attempt)
+  const messages = messagesAt(attempt)
   const last = attempts.slice(0, Number(index)).findLast(({ owner }) => owner === attempt.owner)
   const at = messages.findIndex((each, place) => place >= (last?.before ?? 0) && isSaid(each))
   const parts = messages[at]?.parts ?? []

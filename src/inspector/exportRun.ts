@@ -55,7 +55,7 @@ async function* recordingOf(recorder: Recorder, subject: Subject): AsyncGenerato
   const subjects = partsOf(recorder, subject)
   const json = (value: unknown) => safeJson(value, secrets)
   const pause = pauses()
-  const rows = subjects.map((each) => ({ ...actorRow(each, secrets), canAbort: false, canRestart: false }))
+  const rows = subjects.map((each) => ({ ...actorRow(recorder, each), canAbort: false, canRestart: false }))
   const head: Omit<Recording, 'watched' | 'answers'> = {
     statewire: 'recording',
     version: 1,
@@ -101,12 +101,15 @@ async function* answersOf(recorder: Recorder, subjects: Subject[]): AsyncGenerat
 }
 
 /** The actors of a run, its agents first. */
-const partsOf = ({ actors }: Recorder, subject: Subject): Subject[] => {
-  if (subject instanceof StoredRecord) return [subject]
+const partsOf = ({ actors, subjects }: Recorder, subject: Subject): Subject[] => {
+  if (subject instanceof StoredRecord) return [subject, ...subjects.filter((each) => isBelow(each, subject))]
   const all = [...actors.values()].filter(({ root }) => root === subject.root)
   const weight = (record: ActorRecord) => (record.isAgent ? 0 : record.machine ? 1 : 2)
   return all.sort((a, b) => weight(a) - weight(b) || a.id - b.id)
 }
+
+const isBelow = ({ parent }: Subject, above: Subject): boolean =>
+  parent !== null && (parent === above || isBelow(parent, above))
 
 const pauses = () => {
   let since = performance.now()
@@ -118,7 +121,7 @@ const pauses = () => {
 }
 
 /** The files of the page by their names, and where they are. */
-export type PageFiles = ReadonlyMap<string, URL | string>
+type PageFiles = ReadonlyMap<string, URL | string>
 
 /** The page as one document that needs no server, in two parts: the data of a run goes between them. */
 const exportedPage = async (places: PageFiles): Promise<{ before: string; after: string }> => {

@@ -2,6 +2,7 @@ import type { AnyEventObject } from 'xstate'
 import { statePath } from '../../machines/agent/states.ts'
 import { type Moment, takenIn } from './ActorRecord.ts'
 import { activeStates, activityOf } from './chart.ts'
+import { policyAt } from './policyRows.ts'
 import type { Change, MomentRow, PastMoment } from './protocol.ts'
 import type { Recorder } from './Recorder.ts'
 import { brief, entriesOf, isPlain, readable } from './readable.ts'
@@ -10,11 +11,12 @@ import { toolRowsOf } from './toolRows.ts'
 
 /** A moment as a line of the list. Its changes are those since the moment before. */
 export const momentRow = (
-  { machine }: Subject,
+  subject: Subject,
   moment: Moment,
   before: Moment | undefined,
   recorder: Recorder,
 ): MomentRow => {
+  const { machine } = subject
   const { seq, at, event, reads, steps, snapshot, progress } = moment
   const path = [...steps.filter(({ hasTarget }) => hasTarget).map((step) => step.snapshot), snapshot].map(
     (each) => statePath(Object(each).value),
@@ -29,6 +31,7 @@ export const momentRow = (
     activity: activityOf(machine, snapshot),
     path: path.filter((state, index) => state !== path[index - 1]),
     taken: takenIn(moment, machine),
+    policy: policyAt(subject, moment, before),
     changes: before ? changesBetween(contextOf(before), contextOf(moment), recorder.secrets) : [],
     progress,
   }
@@ -125,6 +128,7 @@ const changeOf = (differences: readonly Difference[], secrets: readonly string[]
       path: first.path[0] ?? '',
       after: brief([...parts], secrets)
         .slice(1, -1)
+        .replaceAll('","', ', ')
         .replaceAll('"', ''),
     }
   }

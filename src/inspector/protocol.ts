@@ -3,6 +3,15 @@ import type { JsonObject, JsonValue } from '../messages/json.ts'
 import type { Usage } from '../messages/result.ts'
 import type { ChartDescription } from '../visualize/describeMachine.ts'
 
+export type {
+  ExchangeContent,
+  ExchangeRow,
+  RawRow,
+  WireCallRow,
+  WireContent,
+  WireView,
+} from './wireProtocol.ts'
+
 /** A message from the server to the page: plain JSON, without secrets in any text. Times are those of the run's clock. */
 export type FeedMessage = {
   /** The first message of a connection: the page forgets everything it knew. */
@@ -52,13 +61,17 @@ export type ActorRow = {
   name: string
   /** The question that a run was asked, or the name of the tool for a call. */
   title: string
-  /** The id of a stored run; empty for an actor. */
+  /** The id of a stored run; empty for any other actor. */
   run: string
   kind: 'agent' | 'machine' | 'other'
   status: ActorStatus
   /** The active states, as a person reads them: `Accumulating.Streaming`. */
   state: string
   activity: Activity
+  /** The model that was asked last; empty if it is not known. */
+  model: string
+  /** The usage of a whole run, tools included. */
+  usage: Usage | null
   createdAt: number
   endedAt: number | null
   reads: number
@@ -88,6 +101,8 @@ export type Watched = {
   tools?: ToolRow[]
   /** All questions that are open now. */
   questions?: QuestionRow[]
+  /** The wait for its policy, if that holds it now. */
+  hold?: HoldRow | null
   /** The usage of the whole run, tools included. */
   usage?: Usage | null
 }
@@ -108,6 +123,8 @@ export type MomentRow = {
   /** The states on the way, as a person reads them. */
   path: string[]
   taken: [name: string, count: number][]
+  /** The active states of its policy, and the transitions that the policy has taken since the moment before. */
+  policy: { states: string[]; taken: [name: string, count: number][] } | null
   changes: Change[]
   /** The text so far: the attempt, counted from 0, and the lengths of its text and its thinking. */
   progress: [attempt: number, text: number, thinking: number]
@@ -143,6 +160,10 @@ export type AttemptRow = {
   drafts: { name: string; arguments: string }[]
   /** Messages of a person right before it: the prompt, or text that was added while the run went on. Only with its first row. */
   asked?: MessageRow[]
+  /** The verdicts of the policy on its prompt and on its answer. */
+  verdicts: VerdictRow[]
+  /** The request in the list of the wire, and the status of its answer. */
+  call: { id: number; status: number | null } | null
   /** The ids of the calls that the answer ended with. */
   calls: string[]
 }
@@ -184,6 +205,24 @@ export type QuestionRow = {
   text: string
 }
 
+/** A verdict of the policy of a run: on a call before it runs (`Calls`), on its result, on the prompt or on an answer. */
+export type VerdictRow = {
+  gate: 'Prompt' | 'Calls' | 'Results' | 'Tasks' | 'Answer'
+  verdict: 'pass' | 'ask' | 'refuse'
+  /** The state of the policy. Empty if it is not stored. */
+  state: string
+  reason: string
+}
+
+/** The wait for a policy that holds its run. */
+export type HoldRow = {
+  /** The state of the policy. */
+  state: string
+  /** The checks that run in it. */
+  checks: string[]
+  since: number
+}
+
 export type ToolStatus = 'pending' | 'waiting' | 'running' | 'done' | 'failed'
 
 export type ToolRow = {
@@ -204,6 +243,8 @@ export type ToolRow = {
   progress: JsonValue[]
   /** The call was running when its process ended: it may have taken effect. */
   isInDoubt: boolean
+  /** The verdicts of the policy on it; those of an earlier turn are not stored. */
+  verdicts: VerdictRow[]
   /** The actor that the call runs, such as a sub-agent. */
   child: number | null
 }
@@ -248,70 +289,6 @@ export type Again = {
   | { step: number }
 )
 
-/** The calls of models of an actor and of the agents it is made of. */
-export type WireView = {
-  calls: WireCallRow[]
-  /** Older calls of the run that are not kept. */
-  forgotten: number
-}
-
-/** A call of a model. */
-export type WireCallRow = {
-  id: number
-  step: number
-  /** True for the summary of a compaction, which is not an attempt at a step. */
-  isSummary: boolean
-  /** The place of its attempt in the list of attempts. */
-  attempt: number | null
-  provider: string
-  model: string
-  protocol: string
-  /** The environment variable of the provider's key, if it has one. */
-  keyVariable: string
-  settings: JsonValue
-  at: number
-  endedAt: number | null
-  failure: string
-  /** True if its bodies and events were dropped to make room for newer ones. */
-  isDropped: boolean
-  exchanges: ExchangeRow[]
-}
-
-/** An HTTP request of a call. `***` replaces credentials. */
-export type ExchangeRow = {
-  method: string
-  url: string
-  sentHeaders: Record<string, string>
-  at: number
-  status: number | null
-  headAt: number | null
-  headers: Record<string, string>
-  events: number
-  /** The characters of all events. */
-  size: number
-}
-
-/** The large parts of a call, which the page fetches for the one that it shows. */
-export type WireContent = {
-  system: string
-  tools: JsonValue
-  /** The messages for a model that is not reached over HTTP; null for any other. */
-  messages: JsonValue
-  exchanges: ExchangeContent[]
-}
-
-export type ExchangeContent = {
-  body: { head: string; tail: string; missing: number } | null
-  head: RawRow[]
-  /** Events between the first and the last ones that are not kept. */
-  missing: number
-  tail: RawRow[]
-  /** True if a credential was split over several events: the texts that would spell it are not shown. */
-  isSpelled: boolean
-}
-
-export type RawRow = { event: string; data: string }
-
 /** A run as one file. */
 export type Recording = {
   statewire: 'recording'
@@ -328,8 +305,6 @@ export type Recording = {
 
 /** A chart as the page draws it. */
 export type ChartView = ChartDescription & {
-  /** The names of the transitions that a run takes when all goes well; empty for a chart without such a path. */
-  mainPath: string[]
   /** The status of a run that ends in a final state, by the id of the state. */
   ends: Record<string, RunEnd>
 }

@@ -3,7 +3,7 @@ import type { JsonValue } from '../messages/json.ts'
 import { hideSecrets } from './secrets.ts'
 
 /** Limits on what is shown of a value. Anything beyond them is cut, and the cut says so. */
-export type ReadLimits = { depth: number; entries: number; values: number; characters: number }
+type ReadLimits = { depth: number; entries: number; values: number; characters: number }
 
 const wholeValue: ReadLimits = { depth: 12, entries: 300, values: 8_000, characters: 20_000 }
 

@@ -2,6 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
+import type { RunStatus } from '../durable/index.ts'
+import { runStatuses, statuses } from './actorRow.ts'
 import { chartView } from './chart.ts'
 import { applyCommand } from './commands.ts'
 import { exportRun } from './exportRun.ts'
@@ -49,10 +51,29 @@ export const routes = (
     return record
   }
 
+  const runOf = async (id: string): Promise<Subject> => {
+    await Promise.all(recorder.stores.map((store) => store.find(id)))
+    const run = recorder.storedRun(id)
+    if (!run) throw new Refusal(404, 'There is no such run.')
+    return run
+  }
+
+  /** The actor that an address names, by its number or as a stored run; null for none. */
+  const chosenIn = async (query: URLSearchParams): Promise<number | null> => {
+    const run = query.get('run')
+    if (run !== null) return (await runOf(run)).id
+    return query.has('actor') ? actorOf(query).id : null
+  }
+
   const look = async (path: string, query: URLSearchParams, response: ServerResponse): Promise<void> => {
     switch (path) {
       case 'events':
-        return pages.add(response, new Feed(recorder, query.has('actor') ? actorOf(query).id : null))
+        return pages.add(response, new Feed(recorder, await chosenIn(query)))
+      case 'older': {
+        const wanted = { text: (query.get('text') ?? '').slice(0, 200), status: statusIn(query) }
+        const hasMore = await Promise.all(recorder.stores.map((store) => store.older(wanted)))
+        return answer(response, 200, 'application/json', JSON.stringify({ hasMore: hasMore.includes(true) }))
+      }
       case 'run': {
         const run = wholeRun(recorder, actorOf(query))
         return answer(response, 200, 'application/json', safeJson(run, secrets))
@@ -106,6 +127,12 @@ export const routes = (
     if (!found) return look(path, new URLSearchParams(query), response)
     answer(response, 200, types.get(endingOf(file)) ?? '', await readFile(found))
   }
+}
+
+/** The status of stored runs that a page asks for, in its own words. */
+const statusIn = (query: URLSearchParams): RunStatus | undefined => {
+  const wanted = query.get('status')
+  return runStatuses.find((status) => statuses[status] === wanted)
 }
 
 const endingOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1)

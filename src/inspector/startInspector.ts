@@ -5,7 +5,18 @@ import type { InspectionEvent } from 'xstate'
 import { listProviders } from '../../providers/registry.ts'
 import type { Runs } from '../durable/index.ts'
 import { ConfigurationError } from '../messages/errors.ts'
-import { checkOptions, flag, having, listOf, type Rules, text, wholeFrom } from '../messages/optionRules.ts'
+import {
+  checkOptions,
+  checkValue,
+  flag,
+  having,
+  listOf,
+  orWrite,
+  type Rule,
+  type Rules,
+  text,
+  wholeFrom,
+} from '../messages/optionRules.ts'
 import { PageRuns } from './PageRuns.ts'
 import { Pages } from './Pages.ts'
 import { Recorder } from './Recorder.ts'
@@ -43,9 +54,15 @@ export type Inspector = {
 const rules: Rules<InspectorOptions> = {
   port: wholeFrom(0),
   secrets: listOf(text),
-  runs: having('list', 'get'),
+  runs: orWrite(having('list', 'get'), () => 'runs: await openRuns({ store })'),
   keepsAlive: flag,
 }
+
+/** An agent has the inspector, and not the inspector an agent. */
+const noAgent: Rule = (name, value) =>
+  typeof Object(value).sendStream === 'function'
+    ? `${name} takes no agent: write new Agent(model, { inspect: inspector.inspect }).`
+    : undefined
 
 /**
  * Starts the live inspector: a local page that shows runs while they happen. It works with any XState actor, needs no
@@ -57,6 +74,7 @@ const rules: Rules<InspectorOptions> = {
  * const agent = new Agent('openai:gpt-6-luna', { inspect: inspector.inspect })
  */
 export const startInspector = async (options: InspectorOptions = {}): Promise<Inspector> => {
+  checkValue('startInspector', options, noAgent)
   checkOptions('The options of startInspector', options, rules)
   const secrets = [...(options.secrets ?? []), ...keysOfEnvironment()]
   const pages = new Pages(secrets)
@@ -66,6 +84,7 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
     if (stores.has(runs)) return
     const stored = new StoredRuns(runs, recorder, () => pages.isOpen)
     stores.set(runs, stored)
+    recorder.stores.push(stored)
     await stored.open()
   }
   const closeStores = () => {

@@ -9,6 +9,7 @@ import type { PendingCall } from '../messages/result.ts'
 import { errorOf, stackOf } from '../tools/toolError.ts'
 import type { ActorRecord } from './ActorRecord.ts'
 import { imagesIn } from './conversation.ts'
+import { callVerdicts, storedVerdicts } from './policyRows.ts'
 import type { QuestionRow, ToolRow, ToolStatus } from './protocol.ts'
 import type { Recorder } from './Recorder.ts'
 import { readable } from './readable.ts'
@@ -17,7 +18,8 @@ import { StoredRecord, type Subject } from './StoredRecord.ts'
 /** The tool calls of a subject and of the agents it is made of: as they are, or as they were at a moment. */
 export const toolRowsOf = (recorder: Recorder, record: Subject, asOf?: number): ToolRow[] => {
   const { secrets } = recorder
-  if (record instanceof StoredRecord) return storedRows(record, snapshotAt(record, asOf), secrets)
+  if (record instanceof StoredRecord)
+    return storedRows(record, snapshotAt(record, asOf), secrets, asOf === undefined)
   const owners = new Set(record.attempts.map(({ owner }) => owner))
   return [...owners].flatMap((id) => {
     const owner = recorder.actors.get(id)
@@ -72,6 +74,7 @@ const liveRows = (
         .filter(({ seq }) => seq <= asOf)
         .map(({ value }) => readable(value, secrets)),
       isInDoubt: round.inDoubt.includes(call.id),
+      verdicts: callVerdicts(record, call.id, asOf, secrets),
     }
   })
 }
@@ -81,8 +84,11 @@ const storedRows = (
   record: StoredRecord,
   snapshot: Snapshot<unknown> | null,
   secrets: readonly string[],
+  isNow: boolean,
 ): ToolRow[] => {
-  const messages = snapshot ? messagesOf(snapshot).filter(isMessage) : record.messages
+  const stored = snapshot ? messagesOf(snapshot).filter(isMessage) : []
+  // Some stores keep no snapshot of a run that works: its stream has what the stored part does not.
+  const messages = isNow || !snapshot ? [...record.messages, ...stored] : stored
   const waiting = snapshot ? pendingIn(snapshot) : record.info.pending
   const pending = waiting.filter(({ kind }) => kind !== 'limit')
   const rounds = contextsIn(snapshot).flatMap(({ round }) => (isJsonObject(round) ? [round] : []))
@@ -91,14 +97,17 @@ const storedRows = (
     ...rounds.flatMap(({ results }) => resultsIn(results)),
   ])
   const started = new Set(rounds.flatMap((round) => [round.started].flat(2)))
+  const isWorking = isNow && record.info.status === 'running'
   const waits = new Map(pending.map((call) => [call.id, call]))
   const calls = new Map([...messages.flatMap(toolCallsOf), ...pending].map((call) => [call.id, call]))
   return [...calls.values()].map((call): ToolRow => {
     const wait = waits.get(call.id)
-    const open = wait?.kind === 'approval' ? 'pending' : started.has(call.id) && !wait ? 'running' : 'waiting'
+    const isStarted = started.has(call.id) || (isWorking && rounds.length === 0)
+    const open = wait?.kind === 'approval' ? 'pending' : isStarted && !wait ? 'running' : 'waiting'
     return {
       ...rowOf(record.id, call, answers.get(call.id), open, secrets),
       isInDoubt: wait?.inDoubt === true,
+      verdicts: storedVerdicts(snapshot, call.id, secrets),
     }
   })
 }
@@ -133,6 +142,7 @@ const rowOf = (
   isRejected: answer?.rejected === true,
   progress: [],
   isInDoubt: false,
+  verdicts: [],
   child: null,
 })
 

@@ -1,7 +1,7 @@
 import { listProviders } from '../../providers/registry.ts'
 import { textOf } from '../messages/messages.ts'
 import { redact } from '../transport/redact.ts'
-import type { Attempt } from './Attempt.ts'
+import type { Attempt, StoredAttempt } from './Attempt.ts'
 import type { ExchangeContent, ExchangeRow, WireCallRow, WireContent, WireView } from './protocol.ts'
 import { readable } from './readable.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
@@ -53,7 +53,7 @@ const callRow = (
   keyVariable: string,
 ): WireCallRow => {
   const { owner, step, isSummary } = context
-  const isOf = (attempt: Attempt) => attempt.owner === owner && attempt.facts.step === step
+  const isOf = (attempt: Attempt | StoredAttempt) => attempt.owner === owner && attempt.facts.step === step
   const attempt = isSummary ? undefined : (context.attempt ?? attempts.find(isOf))
   const { provider, model, protocol = '' } = context.model
   const { tools: _, ...rest } = settings

@@ -1,5 +1,5 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
-import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject, visibleJson } from '../messages/json.ts'
 import type { PendingApproval, PendingCall } from '../messages/result.ts'
 import type { CallDecision } from '../tools/approval.ts'
 import type { ServerSdk } from './sdk.ts'
@@ -11,30 +11,36 @@ import type { ServerSdk } from './sdk.ts'
 export type WaitingStore = {
   get(id: string): string | undefined | Promise<string | undefined>
   set(id: string, run: string): unknown
+  /** Gives `false` if it had nothing to delete, as a `Map` does: another process may have used the same answer first. */
   delete(id: string): unknown
 }
 
-/** The most runs that wait in memory; the oldest make room. */
+/** The most runs that wait in memory, and their characters: a run holds its conversation. The oldest make room. */
 const mostWaiting = 1000
-/** The longest arguments that are shown in a question, in characters. */
-const longestShown = 2000
+const mostText = 64 * 1024 * 1024
 
 /** Keeps the newest runs in memory. */
 export class WaitingInMemory implements WaitingStore {
   readonly #runs = new Map<string, string>()
+  #text = 0
 
   get(id: string): string | undefined {
     return this.#runs.get(id)
   }
 
   set(id: string, run: string): void {
+    this.delete(id)
     this.#runs.set(id, run)
-    const [oldest] = this.#runs.keys()
-    if (oldest !== undefined && this.#runs.size > mostWaiting) this.#runs.delete(oldest)
+    this.#text += run.length
+    for (const oldest of this.#runs.keys()) {
+      if (this.#runs.size <= mostWaiting && this.#text <= mostText) return
+      this.delete(oldest)
+    }
   }
 
-  delete(id: string): void {
-    this.#runs.delete(id)
+  delete(id: string): boolean {
+    this.#text -= this.#runs.get(id)?.length ?? 0
+    return this.#runs.delete(id)
   }
 }
 
@@ -50,6 +56,8 @@ export type Decided = { snapshot: PendingApproval['snapshot']; decisions: Record
 export class ClientQuestions {
   readonly #sdk: ServerSdk
   readonly #store: WaitingStore
+  /** The questions whose answers are being read. A store may take its time, and the same answer may come twice meanwhile. */
+  readonly #answering = new Set<string>()
 
   constructor(sdk: ServerSdk, store: WaitingStore) {
     this.#sdk = sdk
@@ -78,17 +86,28 @@ export class ClientQuestions {
   async decided(tool: string, asked: Asked): Promise<Decided | { refusal: CallToolResult } | undefined> {
     const id = asked.requestState<unknown>()
     if (id === undefined) return undefined
-    const stored = typeof id === 'string' && id.length <= 100 ? await this.#store.get(id) : undefined
+    if (typeof id !== 'string' || id.length > 100 || this.#answering.has(id)) return { refusal: nothingWaits }
+    this.#answering.add(id)
+    try {
+      const waiting = await this.#taken(id, tool)
+      if (!waiting) return { refusal: nothingWaits }
+      const { snapshot, calls } = waiting
+      const decisions = calls.map((call, index) => [
+        call.id,
+        decisionOf(asked.inputResponses?.[keyOf(index)], call),
+      ])
+      return { snapshot, decisions: Object.fromEntries(decisions) }
+    } finally {
+      this.#answering.delete(id)
+    }
+  }
+
+  /** Takes a run that waits for an answer to this tool out of the store, before it continues: an answer is used once. */
+  async #taken(id: string, tool: string): Promise<PendingApproval | undefined> {
+    const stored = await this.#store.get(id)
     const waiting: ({ tool: string } & PendingApproval) | undefined = stored && JSON.parse(stored)
-    if (!waiting || waiting.tool !== tool) return { refusal: nothingWaits }
-    // Deleted first, so that the same answer cannot be used twice.
-    await this.#store.delete(String(id))
-    const { snapshot, calls } = waiting
-    const decisions = calls.map((call, index) => [
-      call.id,
-      decisionOf(asked.inputResponses?.[keyOf(index)], call),
-    ])
-    return { snapshot, decisions: Object.fromEntries(decisions) }
+    if (!waiting || waiting.tool !== tool) return undefined
+    return (await this.#store.delete(id)) === false ? undefined : waiting
   }
 }
 
@@ -109,11 +128,11 @@ const decisionSchema = {
 } as const satisfies JsonObject
 
 const questionFor = ({ kind, name, arguments: args, inDoubt }: PendingCall): string => {
-  const shown = JSON.stringify(args)
-  const cut = shown.length > longestShown ? `${shown.slice(0, longestShown)} …` : shown
-  if (kind === 'limit') return `The agent has reached a limit: ${cut}. May it continue?`
+  // Shown whole: what is cut off might be what matters.
+  const shown = visibleJson(args)
+  if (kind === 'limit') return `The agent has reached a limit: ${shown}. May it continue?`
   const again = inDoubt ? ' It was running when its process ended: it may have run already.' : ''
-  return `May the agent call ${name} with ${cut}?${again}`
+  return `May the agent call ${name} with ${shown}?${again}`
 }
 
 /** The decision in the response of a client. Anything but a clear yes is a no. */

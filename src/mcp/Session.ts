@@ -197,8 +197,19 @@ const shown = (endpoint: McpEndpoint, thrown: unknown, before = ''): ToolExecuti
     (before + redact(describeThrown(thrown), secretsOf(endpoint))).slice(0, longestProblem),
   )
 
-const failure = (endpoint: McpEndpoint, what: string, thrown: unknown): ToolExecutionError =>
-  shown(endpoint, causeOf(thrown), `${what} ${shownEndpoint(endpoint)}: `)
+const failure = (endpoint: McpEndpoint, what: string, thrown: unknown): ToolExecutionError => {
+  const cause = causeOf(thrown)
+  return shown(endpoint, adviceOn(endpoint, cause) ?? cause, `${what} ${shownEndpoint(endpoint)}: `)
+}
+
+/** The usual cause why a program is not a server. */
+const adviceOn = (endpoint: McpEndpoint, thrown: unknown): string | undefined => {
+  if (!('command' in endpoint)) return undefined
+  if (Object(thrown).code === 'ENOENT') return 'there is no such program. Is it installed, and in PATH?'
+  return /connection closed/i.test(describeThrown(thrown))
+    ? "it ended before it answered. Is it an MCP server? stderr: 'inherit' shows what it says."
+    : undefined
+}
 
 /** The cause of an error of `fetch`, whose own message only says that it failed. */
 const causeOf = (thrown: unknown): unknown => {

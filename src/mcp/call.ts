@@ -11,7 +11,7 @@ import type { CallOptions } from './sdk.ts'
 export type ActiveCall = { context: ToolContext; timer: CallTimer }
 
 /** Sends a call to a server, again where that is safe, and gives the raw answer. */
-export type SendCall = (options: CallOptions, call: ActiveCall) => Promise<unknown>
+type SendCall = (options: CallOptions, call: ActiveCall) => Promise<unknown>
 
 /** Runs a call: limits its time, passes on its progress, and cancels it when the run is aborted. */
 export const runCall = (context: ToolContext, limits: TimeLimits, send: SendCall): Promise<unknown> =>

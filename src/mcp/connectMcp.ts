@@ -1,18 +1,26 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { ConfigurationError } from '../messages/errors.ts'
-import { amount, checkOptions, checkSome, flag, type Rules, text } from '../messages/optionRules.ts'
+import {
+  amount,
+  checkOptions,
+  checkSome,
+  flag,
+  type Rules,
+  text,
+  writtenAs,
+} from '../messages/optionRules.ts'
 import type { Tool, ToolSource } from '../tools/tool.ts'
 import { commandRules, isUrl, type McpCommand, type McpUrl, urlRules, type Wire } from './endpoint.ts'
 import { type AnswerQuestion, Questions } from './Questions.ts'
 import { atMost, pause, Session } from './Session.ts'
-import { type ClientSdk, listAll, loadClient, sendCall } from './sdk.ts'
+import { type ClientSdk, canRunTasks, listAll, loadClient, readApp, sendCall, sendRequest } from './sdk.ts'
 import { ToolList } from './ToolList.ts'
 import { type McpToolOptions, toolOptionRules } from './toolOptions.ts'
 
 type ConnectionSettings = {
   /** The name of this client for the server. Default: `statewire`. */
   name?: string
-  /** The longest time to connect. Default: 1 minute. */
+  /** The longest time to connect, and to list the tools. Default: 1 minute. */
   connectTimeoutMs?: number
   /**
    * Allows the server to ask the person a question while a tool runs. With `true` the run waits for an answer, as for an
@@ -37,6 +45,8 @@ const settingRules: Rules<ConnectionSettings> = {
 
 const shared = { ...settingRules, ...toolOptionRules }
 
+const oneServer = 'connectMcp({ command, args }) for each server, and tools: [one, other]'
+
 /**
  * Connects to an MCP server: to a URL, or to a command that is started. Needs the package
  * `@modelcontextprotocol/client`. If you pass the connection itself to an agent, changes of its tools apply from the
@@ -48,7 +58,11 @@ const shared = { ...settingRules, ...toolOptionRules }
  * await files.close()
  */
 export const connectMcp = async (options: McpConnectOptions): Promise<McpConnection> => {
-  checkSome('The options of connectMcp', options, shared)
+  if (typeof options === 'string')
+    throw new ConfigurationError(
+      'connectMcp takes options: write connectMcp({ url }) or connectMcp({ command, args }).',
+    )
+  checkSome('The options of connectMcp', options, { ...shared, mcpServers: writtenAs(oneServer) })
   if ('url' in options === 'command' in options)
     throw new ConfigurationError('connectMcp needs a url or a command, and not both.')
   if (isUrl(options)) checkOptions('The options of connectMcp', options, { ...shared, ...urlRules })
@@ -99,14 +113,21 @@ export class McpConnection implements ToolSource {
       listen()
     }
     const session = await Session.open({ sdk, endpoint: options, connectTimeoutMs, newClient, onRenewed })
-    const list = new ToolList(options, async (tool, args, callOptions, call) => {
-      const send = (client: Client) => sendCall(client, tool, args, callOptions)
-      const answer = await questions.during(call, () => session.request(send, callOptions.signal))
-      // Tools that the call has changed are there for the next step.
-      await refresh?.settled()
-      return answer
+    const list = new ToolList(options, {
+      call: async (tool, args, callOptions, call) => {
+        const send = (client: Client) => sendCall(client, tool, args, callOptions)
+        const answer = await questions.during(call, () => session.request(send, callOptions.signal))
+        // Tools that the call has changed are there for the next step.
+        await refresh?.settled()
+        return answer
+      },
+      app: (uri) => session.request((client) => readApp(client, uri)),
+      request: canRunTasks(session.client)
+        ? (...request) => session.request((client) => sendRequest(client, ...request))
+        : undefined,
     })
-    const takeList = async () => list.take(await session.request(listAll))
+    const takeList = async () =>
+      list.take(await session.request((client) => listAll(client, connectTimeoutMs)))
     refresh = new Refresh(takeList, session.end)
     const listen = () => void keepListening(session.client, () => refresh?.request(), session.end)
     try {

@@ -1,5 +1,5 @@
 import type { StreamableHTTPClientTransportOptions, Transport } from '@modelcontextprotocol/client'
-import { callable, listOf, object, oneOf, type Rules, rule, text } from '../messages/optionRules.ts'
+import { callable, listOf, object, oneOf, orWrite, type Rules, rule, text } from '../messages/optionRules.ts'
 import type { ClientSdk } from './sdk.ts'
 
 /**
@@ -46,9 +46,12 @@ const strings = rule(
 )
 
 export const urlRules: Rules<McpUrl> = {
-  url: rule(
-    'an http or https URL',
-    (value) => URL.canParse(String(value)) && /^https?:$/.test(new URL(String(value)).protocol),
+  url: orWrite(
+    rule(
+      'an http or https URL',
+      (value) => URL.canParse(String(value)) && /^https?:$/.test(new URL(String(value)).protocol),
+    ),
+    () => "url: 'http://localhost:3000/mcp'",
   ),
   headers: strings,
   authProvider: object,
@@ -57,7 +60,11 @@ export const urlRules: Rules<McpUrl> = {
 }
 
 export const commandRules: Rules<McpCommand> = {
-  command: text,
+  command: (name, value) => {
+    const [program = '', ...args] = typeof value === 'string' ? value.split(' ') : []
+    if (args.length === 0 || /[\\/]/.test(program)) return text(name, value)
+    return `${name} is a program alone: write command: '${program}', args: [${args.map((each) => `'${each}'`).join(', ')}].`
+  },
   args: listOf(text),
   env: strings,
   cwd: text,

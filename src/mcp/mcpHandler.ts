@@ -19,6 +19,7 @@ import {
   type Rules,
   text,
 } from '../messages/optionRules.ts'
+import { safeText } from '../messages/warn.ts'
 import { defaultToolTimeoutMs } from '../tools/tool.ts'
 import { ClientQuestions, type Decided, WaitingInMemory, type WaitingStore } from './ClientQuestions.ts'
 import { loadServer } from './sdk.ts'
@@ -78,6 +79,8 @@ const rules: Rules<McpHandlerOptions> = {
   waiting: members({ get: callable, set: callable, delete: callable }),
 }
 
+const noAnswer = 'The agent could not answer.'
+
 const promptSchema: JsonObject = {
   type: 'object',
   properties: { prompt: { type: 'string', description: 'The whole task, with everything needed to do it.' } },
@@ -116,7 +119,8 @@ export const mcpHandler = (
       'Each name of mcpHandler becomes the name of a tool: 1 to 64 letters, digits, _, - and dots.',
     )
   const { name = 'statewire', timeoutMs = defaultToolTimeoutMs, context = () => undefined } = options
-  const { origins = [], hosts, showError = () => 'The agent could not answer.' } = options
+  const { origins = [], hosts } = options
+  const showError = safeText(options.showError ?? (() => noAnswer), noAnswer)
   const { waiting = new WaitingInMemory() } = options
 
   const open = async (): Promise<McpHttpHandler> => {

@@ -1,5 +1,7 @@
+import { z } from 'zod'
 import { ConfigurationError, ToolExecutionError } from '../messages/errors.ts'
-import { isJsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import { within } from '../transport/onAbort.ts'
 
 /**
  * A connected client of the TypeScript SDK, version 1 (`@modelcontextprotocol/sdk`) or 2 (`@modelcontextprotocol/client`):
@@ -17,6 +19,12 @@ export type McpClient = {
     second?: never,
     third?: never,
   ): Promise<object>
+  /** Reads the app of a tool. Without it, results have no apps but those that the server sends with them. */
+  readResource?(params: { uri: string }): Promise<object>
+  /** Sends any request. Without it, tools that only run as tasks are not offered. */
+  request?(request: { method: string; params: JsonObject }, schema: never, options: never): Promise<object>
+  /** The capabilities of the server: whether its tools can run as tasks. */
+  getServerCapabilities?(): unknown
 }
 
 /** Options of a call, which are the same in both versions. */
@@ -40,18 +48,63 @@ export const sendCall = (
   return Promise.resolve(Reflect.apply(client.callTool, client, rest))
 }
 
+/** Sends a request for which neither version has a method, with a time limit. The answer is not checked. */
+export const sendRequest = (
+  client: McpClient,
+  method: string,
+  params: JsonObject,
+  timeout: number,
+): Promise<unknown> => {
+  if (!client.request) throw new ToolExecutionError('The MCP client cannot send requests of other methods.')
+  return Promise.resolve(Reflect.apply(client.request, client, [{ method, params }, anyAnswer, { timeout }]))
+}
+
+const anyAnswer = z.looseObject({})
+
+/** Says whether calls of the server's tools can be tasks of the server, and this client can follow them. */
+export const canRunTasks = (client: McpClient): boolean => {
+  const { tasks }: { tasks?: unknown } = Object(client.getServerCapabilities?.())
+  const { tools }: { tools?: unknown } = Object(Object(tasks).requests)
+  return client.request !== undefined && isJsonObject(Object(tools).call)
+}
+
+/** The longest app, in characters. */
+const longestApp = 2 * 1024 * 1024
+
+/** Reads an app as the content of a result; undefined if the server has none that can be used. */
+export const readApp = async (client: McpClient, uri: string): Promise<JsonObject | undefined> => {
+  const answer: unknown = await client.readResource?.({ uri })
+  const contents: unknown = Object(answer).contents
+  const resource = Array.isArray(contents) ? contents.find((each) => Object(each).uri === uri) : undefined
+  const { text, mimeType = 'text/html' } = Object(resource)
+  if (typeof text !== 'string' || text.length > longestApp) return undefined
+  return { type: 'resource', resource: { uri, text, mimeType: String(mimeType) } }
+}
+
 /** The longest list of tools, in pages: a server that never ends its list must not be followed for ever. */
 const mostPages = 64
 
-/** The longest list of tools, in characters: more than any model reads. */
-const longestList = 16 * 1024 * 1024
+/** The longest list of tools, in characters: as much as a million tokens, more than any model reads. */
+const longestList = 4 * 1024 * 1024
+
+/** The longest time that a list may take, in all: each of its pages has a time of its own. */
+const longestListMs = 60_000
 
 /** Lists all tools of a server, unchecked. */
-export const listAll = async (client: McpClient): Promise<unknown[]> => {
+export const listAll = (client: McpClient, ms = longestListMs): Promise<unknown[]> => {
+  const end = new AbortController()
+  const timeout = () => {
+    end.abort()
+    return new ToolExecutionError(`The MCP server did not list its tools within ${ms} ms.`)
+  }
+  return within(pagesOf(client, end.signal), { ms, timeout })
+}
+
+const pagesOf = async (client: McpClient, end: AbortSignal): Promise<unknown[]> => {
   const listed: unknown[] = []
   let cursor: string | undefined
   let length = 0
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < mostPages && !end.aborted; page += 1) {
     const answer: unknown = await client.listTools(...(cursor === undefined ? [] : [{ cursor }]))
     if (!isJsonObject(answer) || !Array.isArray(answer.tools))
       throw new ToolExecutionError('The MCP server did not send a list of tools.')

@@ -23,6 +23,11 @@ export type McpToolOptions = {
    * server that you do not trust. Default: all calls but those of read-only tools.
    */
   needsApproval?: boolean | ((tool: McpToolInfo, args: JsonObject) => boolean)
+  /**
+   * Runs tools in the background that the server can also run as tasks. Tools that only run as tasks always do. The time without
+   * progress is then that of each request, and the time in all that of the task. Default: `false`.
+   */
+  background?: boolean
   /** The longest time that a call may take without progress. Default: 5 minutes. */
   timeoutMs?: number
   /** The longest time that a call may take in all, without the time that a person takes to answer. Default: 1 hour. */
@@ -47,6 +52,7 @@ export const toolOptionRules: Rules<McpToolOptions> = {
   ),
   include: listOf(text),
   needsApproval: functionOr(flag),
+  background: flag,
   timeoutMs: amount,
   maxTimeoutMs: amount,
   onInterrupted: functionOr(oneOf('unknown', 'rerun', 'ask')),
@@ -77,6 +83,10 @@ export type McpToolInfo = {
     openWorldHint?: boolean
   }
   inputSchema: JsonObject
+  /** The server can run it as a task, or cannot run it otherwise. */
+  taskSupport?: 'optional' | 'required'
+  /** The address of the app that shows its results in a page (`ui://…`). */
+  app?: string
 }
 
 /** A tool that can be offered, or the reason why it cannot. */
@@ -86,34 +96,53 @@ const longestName = 1000
 const longestDescription = 16_000
 const largestSchema = 256_000
 
-/** Reads one entry of a server's list. */
-export const readListed = (entry: unknown): Listed => {
+/** Reads one entry of a server's list. `canRunTasks`: its tools can run as tasks. */
+export const readListed = (entry: unknown, canRunTasks: boolean): Listed => {
   const given = Object(entry)
   const name: unknown = given.name
   if (typeof name !== 'string' || name === '' || name.length > longestName)
     return { name: '', reason: 'It has no usable name.' }
-  if (Object(given.execution).taskSupport === 'required')
-    return { name, reason: 'It can only be run as a task, and tasks are not supported.' }
+  if (Object(given.execution).taskSupport === 'required' && !canRunTasks)
+    return {
+      name,
+      reason: 'It can only be run as a task, and the server or the client does not support that.',
+    }
   try {
     const inputSchema = copyJson(given.inputSchema ?? { type: 'object' })
     if (!isJsonObject(inputSchema)) return { name, reason: 'The schema of its input is not an object.' }
     if (JSON.stringify(inputSchema).length > largestSchema)
       return { name, reason: `The schema of its input has more than ${largestSchema} characters.` }
-    return { info: infoOf(name, given, inputSchema) }
+    return { info: infoOf(name, given, inputSchema, canRunTasks) }
   } catch (thrown) {
     return { name, reason: `The schema of its input is not JSON: ${describeThrown(thrown)}` }
   }
 }
 
-const infoOf = (name: string, given: Record<string, unknown>, inputSchema: JsonObject): McpToolInfo => {
-  const { title, description, annotations } = given
+const infoOf = (
+  name: string,
+  given: Record<string, unknown>,
+  inputSchema: JsonObject,
+  canRunTasks: boolean,
+): McpToolInfo => {
+  const { title, description, annotations, execution, _meta } = given
+  const { taskSupport }: { taskSupport?: unknown } = Object(execution)
+  const app = appIn(_meta)
   return {
     name,
     ...(typeof title === 'string' && { title: title.slice(0, longestName) }),
     ...(typeof description === 'string' && { description: description.slice(0, longestDescription) }),
     ...(isJsonObject(annotations) && { annotations: hintsOf(annotations) }),
     inputSchema,
+    ...(canRunTasks && (taskSupport === 'optional' || taskSupport === 'required') && { taskSupport }),
+    ...(app !== undefined && { app }),
   }
+}
+
+/** The address of an app, as MCP Apps name it, or as their first draft did. */
+const appIn = (meta: unknown): string | undefined => {
+  const { ui, 'ui/resourceUri': draft }: { ui?: unknown; 'ui/resourceUri'?: unknown } = Object(meta)
+  const uri: unknown = Object(ui).resourceUri ?? draft
+  return typeof uri === 'string' && /^ui:/i.test(uri) && uri.length <= longestName ? uri : undefined
 }
 
 const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const

@@ -20,4 +20,16 @@ export const fromBase64 = (base64: string): Uint8Array => {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0))
 }
 
+/** Joins texts that are base64, each by itself: the bytes are joined, not the characters. */
+export const joinBase64 = (pieces: readonly string[]): string => {
+  const bytes = pieces.map(fromBase64)
+  const all = new Uint8Array(bytes.reduce((size, piece) => size + piece.length, 0))
+  let at = 0
+  for (const piece of bytes) {
+    all.set(piece, at)
+    at += piece.length
+  }
+  return toBase64(all)
+}
+
 export const textFromBase64 = (base64: string): string => new TextDecoder().decode(fromBase64(base64))

@@ -38,15 +38,17 @@ export const compactionMarker = (compaction: Compaction, summary: string): ChatM
 })
 
 /** The last real message: a marker does not count. */
-export const lastSaid = (history: readonly ChatMessage[]): ChatMessage | undefined =>
-  history.findLast((message) => !compactionOf(message))
+export const lastSaid = (history: readonly ChatMessage[]): ChatMessage | undefined => {
+  const last = history.at(-1)
+  return last?.role === 'system' ? history.findLast((message) => !compactionOf(message)) : last
+}
 
 /** The conversation as the model saw it right after a marker: it never changes. */
 const seenAt = new WeakMap<ChatMessage, ChatMessage[]>()
 
 /** The conversation as the model sees it: the same one unless it was compacted. */
 export const seenOf = (history: ChatMessage[]): ChatMessage[] => {
-  const at = history.findLastIndex((message) => compactionOf(message))
+  const at = history.findLastIndex((message) => message.role === 'system' && compactionOf(message))
   const marker = history[at]
   if (!marker) return history
   const seen = seenAt.get(marker) ?? afterMarker(seenOf(history.slice(0, at)), marker)

@@ -1,7 +1,7 @@
 import type { ChatResult } from './result.ts'
 
 /** The classes of errors, by name. */
-export type ErrorName =
+type ErrorName =
   | 'StatewireError'
   | 'ConfigurationError'
   | 'ModelError'
@@ -41,7 +41,7 @@ export type ErrorData = {
   cause?: { name: string; message: string; code?: string }
 }
 
-export type ErrorOptions = {
+type ErrorOptions = {
   cause?: unknown
   partial?: ChatResult | undefined
   agent?: string | undefined

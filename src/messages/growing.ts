@@ -18,7 +18,7 @@ export const appended = <T>(batches: Batches<T>, items: readonly T[]): Batches<T
 }
 
 export const countOf = (batches: Batches<unknown>): number =>
-  batches.reduce((count, batch) => count + batch.length, 0)
+  batches.length === 0 ? 0 : batches.reduce((count, batch) => count + batch.length, 0)
 
 /** A value that is merged from pieces: its parts, each with the number of pieces in it. */
 export type MergedPieces<T> = readonly { readonly pieces: number; readonly value: T }[]

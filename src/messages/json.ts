@@ -18,6 +18,19 @@ export const stableJson = (value: unknown): string =>
       : inner,
   ) ?? 'undefined'
 
+/**
+ * JSON in which everything that a reader cannot see is written as an escape: what a person decides on must look different if
+ * it is different. Among these are signs of no width, other spaces than the usual one, and those that turn the order around.
+ */
+export const visibleJson = (value: unknown): string =>
+  (JSON.stringify(value) ?? 'undefined').replace(invisible, (sign) =>
+    sign === ' ' ? sign : sign.split('').map(escaped).join(''),
+  )
+
+const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
 /** Own-key lookup: a key such as `__proto__` or `constructor` from a wire never reaches the prototype. */
 export const ownValue = (object: JsonObject, key: string): JsonValue | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined
@@ -39,7 +52,8 @@ export const copyJson = (value: unknown, depth = 0): JsonValue => {
   for (const key of Object.keys(value)) {
     const item = (value as JsonObject)[key]
     if (item === undefined) continue
-    const copy = copyJson(item, depth + 1)
+    // Most fields are texts, and this runs at every step of a run: a call for each costs more than the rest.
+    const copy = typeof item === 'string' ? item : copyJson(item, depth + 1)
     // Assigned, it would change the copy's prototype instead.
     if (key === '__proto__') Object.defineProperty(copied, key, { ...plainData, value: copy })
     else copied[key] = copy

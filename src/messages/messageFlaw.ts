@@ -23,9 +23,11 @@ export const isMessage = (value: unknown): value is ChatMessage => messageFlaw(v
 export const messageFlaw = (value: unknown): string | undefined => {
   try {
     const message = copyJson(value)
-    if (!isJsonObject(message)) return 'It is not a message: messages are objects with a role and parts.'
+    if (!isJsonObject(message))
+      return `It is not a message: messages are objects with a role and parts. ${writeMessage}`
     const { role, parts } = message
-    if (!roles.has(role)) return `${shown(role)} is not a role: use system, user or model.${roleAdvice(role)}`
+    if (!roles.has(role))
+      return `${shown(role)} is not a role: use system, user or model.${roleAdvice(message)}`
     if (!Array.isArray(parts))
       return `It has no list of parts.${'content' in message ? ` ${writeParts}` : ''}`
     return parts.map(partFlaw).find((flaw) => flaw !== undefined)
@@ -35,10 +37,13 @@ export const messageFlaw = (value: unknown): string | undefined => {
 }
 
 /** Advice for a role of other libraries. */
-const roleAdvice = (role: JsonValue | undefined): string => {
+const roleAdvice = ({ role, content }: JsonObject): string => {
   if (role === 'assistant') return " Write role: 'model'."
-  return role === 'tool' ? ' The result of a tool is a toolResult part of a user message.' : ''
+  if (role === 'tool') return ' The result of a tool is a toolResult part of a user message.'
+  return content === undefined ? '' : ` ${writeMessage}`
 }
+
+const writeMessage = "Write userMessage('…') or modelMessage('…')."
 
 const writeParts = "Write parts: [{ type: 'text', text: '…' }] instead of content, or userMessage('…')."
 
@@ -54,12 +59,22 @@ export const partFlaw = (part: JsonValue): string | undefined => {
   const texts = partTexts.get(part.type)
   if (!texts && 'role' in part)
     return 'It is a message, not a part of one: pass earlier messages as history, and the last text as the prompt.'
-  if (!texts) return `${shown(part.type)} is not a type of part.`
+  if (!texts) return `${shown(part.type)} is not a type of part.${typeAdvice(part)}`
   const missing = texts.find((name) => typeof part[name] !== 'string')
-  if (missing !== undefined) return `The ${missing} of one of its ${part.type} parts is not text.`
+  if (missing !== undefined) return `The ${missing} of one of its ${part.type} parts is not a string.`
   if (part.type === 'toolCall' && !isJsonObject(part.arguments)) return noArguments(part)
   if (part.type === 'toolResult' && part.parts !== undefined) return resultPartsFlaw(part)
   return undefined
+}
+
+/** Advice for parts of other libraries. */
+const typeAdvice = ({ type }: JsonObject): string => {
+  if (type === 'tool-call' || type === 'tool_use' || type === 'function_call')
+    return " Write { type: 'toolCall', id, name, arguments }."
+  if (type === 'tool-result' || type === 'tool_result')
+    return " Write { type: 'toolResult', id, name, result }."
+  const isFile = typeof type === 'string' && /image|file|audio|document/.test(type)
+  return isFile ? ' Write dataPart(mimeType, bytes) or linkPart(url).' : ''
 }
 
 const resultPartsFlaw = ({ name, parts }: JsonObject): string | undefined => {

@@ -1,5 +1,5 @@
 import { toBase64 } from './base64.ts'
-import type { JsonObject } from './json.ts'
+import { isJsonObject, type JsonObject } from './json.ts'
 
 /** A turn of a conversation. Plain JSON, so it can be stored and sent anywhere. */
 export type ChatMessage = { role: 'system' | 'user' | 'model'; parts: Part[]; metadata?: JsonObject }
@@ -142,3 +142,7 @@ export const toolCallsOf = (message: ChatMessage): ToolCallPart[] =>
  */
 export const toolResultsOf = (message: ChatMessage): ToolResultPart[] =>
   message.parts.filter((part) => part.type === 'toolResult')
+
+/** Says whether a message is the result of a background agent. */
+export const isTaskResult = ({ role, metadata }: ChatMessage): boolean =>
+  role === 'user' && isJsonObject(metadata?.task)

@@ -1,5 +1,5 @@
 import { ConfigurationError } from './errors.ts'
-import { adviceOn } from './optionNames.ts'
+import { adviceOn, nearest } from './optionNames.ts'
 
 /** Says what is wrong with the value of an option, in a whole sentence; undefined if nothing is. */
 export type Rule = (name: string, value: unknown) => string | undefined
@@ -56,6 +56,7 @@ const firstProblem = (options: object, rules: Readonly<Record<string, Rule>>, pr
 const kindOf = (value: unknown): string => {
   if (value === null || value === undefined || typeof value === 'number') return String(value)
   if (Array.isArray(value)) return 'a list'
+  if (isPromise(value)) return 'a promise: write await before it'
   return typeof value === 'string' ? 'a string' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
 }
 
@@ -64,8 +65,10 @@ export const rule =
   (name, value) =>
     fits(value) ? undefined : `${name} must be ${wanted}, not ${kindOf(value)}.`
 
+const isPromise = (value: unknown): boolean => typeof Object(value).then === 'function'
+
 const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isPromise(value)
 
 export const text = rule('a string', (value) => typeof value === 'string')
 export const flag = rule('true or false', (value) => typeof value === 'boolean')
@@ -95,6 +98,15 @@ export const oneOf =
     return `${name} must be ${list.slice(0, -1).join(', ')} or ${list.at(-1)}, not ${given}.`
   }
 
+/** Adds to a refusal what to write, where the value shows what was meant. */
+export const orWrite =
+  (must: Rule, instead: (value: unknown) => string | undefined): Rule =>
+  (name, value) => {
+    const problem = must(name, value)
+    const meant = problem && !isPromise(value) && instead(value)
+    return meant ? `${problem.replace(/\.$/, '')}: write ${meant}.` : problem
+  }
+
 /** Refuses an option that belongs elsewhere, and shows what to write: it would have no effect here. */
 export const writtenAs =
   (instead: string): Rule =>
@@ -109,11 +121,19 @@ export const fields =
       ? (unknownOption(name, value, rules) ?? firstProblem(value, rules, `${name}.`))
       : object(name, value)
 
-/** An object of a caller that may have these members, and others that are its own. */
+/** An object of a caller that may have these members, and others that are its own. One that is nearly one of these is a mistake. */
 export const members =
   (rules: Readonly<Record<string, Rule>>): Rule =>
   (name, value) =>
-    isObject(value) ? firstProblem(value, rules, `${name}.`) : object(name, value)
+    isObject(value)
+      ? (nearlyKnown(name, value, rules) ?? firstProblem(value, rules, `${name}.`))
+      : object(name, value)
+
+const nearlyKnown = (name: string, value: object, rules: Readonly<Record<string, Rule>>) => {
+  const names = Object.keys(rules)
+  const close = Object.keys(value).find((key) => !names.includes(key) && nearest(key, names, 2))
+  return close && unknownOption(name, { [close]: true }, rules)
+}
 
 /** An object that has all of these methods. */
 export const having =
@@ -128,6 +148,12 @@ export const member =
   (key: string, each: Rule): Rule =>
   (name, value) =>
     object(name, value) ?? each(`${name}.${key}`, Reflect.get(Object(value), key))
+
+/** An object that must have this and nothing else. */
+export const only =
+  (key: string, each: Rule): Rule =>
+  (name, value) =>
+    member(key, each)(name, value) ?? fields({ [key]: each })(name, value)
 
 export const listOf =
   (each: Rule): Rule =>

@@ -34,13 +34,17 @@ export type Usage = {
 
 /**
  * A setting that the model did not get as it was given: the server refused it, or it is known that the model does not
- * take it. The run continues without it.
+ * take it. The run continues without it. Or a `baseUrl` that the provider is about to switch off, or a limit for a tool that
+ * the run does not have.
  */
 export type Warning = {
   /** The setting by its name in this library: `temperature`, `toolChoice`, `thinking`. */
   setting: string
-  /** The change to the request: the setting was left out, got another value, or was added although it was not given. */
-  change: 'omitted' | 'replaced' | 'added'
+  /**
+   * The change to the request: the setting was left out, got another value, or was added although it was not given.
+   * `deprecated`: nothing was changed yet.
+   */
+  change: 'omitted' | 'replaced' | 'added' | 'deprecated'
   /** A sentence for people. */
   message: string
   provider: string
@@ -128,6 +132,8 @@ export type SendResult<T = string> = Settled<T, PendingApproval>
 export type PendingCall = ToolCallPart & {
   kind: (typeof pendingKinds)[number]
   inDoubt?: true
+  /** The time, in milliseconds since 1970, at which the call expires: see `expiresMs` of a tool. */
+  expiresAt?: number
   /**
    * The identity of the question: no other question of any run has it, even about a call of the same id. Send it back with
    * a decision that was made elsewhere, such as on a page: one about another question is refused.

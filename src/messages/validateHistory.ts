@@ -1,6 +1,6 @@
 import { compactionOf } from './compaction.ts'
 import { messageFlaw } from './messageFlaw.ts'
-import type { ChatMessage, Part } from './messages.ts'
+import { type ChatMessage, isTaskResult, type Part } from './messages.ts'
 
 /** Something in a history that providers refuse, or only forgive. */
 export type HistoryProblem = {
@@ -31,7 +31,8 @@ export const isFatal = (problem: HistoryProblem): boolean => !tolerated.has(prob
 
 /**
  * Checks a conversation: its messages are messages, user and model alternate, and every tool call has exactly one
- * result, in the user message right after it. An empty list means all is well.
+ * result, in the user message right after it. The results of background agents, one message each, may follow another
+ * user message. An empty list means all is well.
  *
  * @example validateHistory([userMessage('hi'), modelMessage('hello')]) // []
  */
@@ -68,7 +69,7 @@ export const validateHistory = (messages: readonly ChatMessage[]): HistoryProble
       for (const part of message.parts) checkPart(part, message, index)
       return
     }
-    if (message.role === lastRole) {
+    if (message.role === lastRole && !isTaskResult(message)) {
       report('notAlternating', index, `Two ${message.role} messages follow each other.`)
     } else if (!lastRole && message.role === 'model') {
       report('notAlternating', index, 'The conversation begins with a model message.')

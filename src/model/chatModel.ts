@@ -96,6 +96,8 @@ export type ModelProfile = {
   window?: number
   /** The longest answer in tokens, where it is known. */
   maxOutput?: number
+  /** The announced end of the endpoint, and what to use instead: each run warns of it. Default: none. */
+  deprecated?: string
   /** The list prices of its provider, where they are known: `usage.cost` without a `price` function. */
   prices?: ModelPrices
 }

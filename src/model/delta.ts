@@ -13,6 +13,18 @@ export type WireToolCall = {
 }
 
 /**
+ * A part of what a request begins with that went out otherwise than the engine gave it: without it the engine would
+ * report no change where the bytes change.
+ */
+export type PrefixDifference = {
+  part: 'system' | 'tools' | 'history'
+  /** The change, to compare with that of the next request. */
+  by: string
+  /** The change is in a place that no request before had: only its end is a change of the prefix. */
+  isNew?: boolean
+}
+
+/**
  * A piece of an answer, as a decoder reads it from a wire event: the only language that adapters speak to the engine.
  *
  * Order is the wire's order. `finish` is always the last delta of a proper stream and is emitted only when nothing
@@ -36,6 +48,8 @@ export type Delta =
   | { type: 'response'; id: string }
   /** A setting of the request that the model did not get as it was given. */
   | { type: 'warning'; warning: Warning }
+  /** The parts of the beginning of the request that went out otherwise than the engine gave them. */
+  | { type: 'prefix'; differences: PrefixDifference[] }
   /** Counts so far of this response; a later value of a field replaces the earlier one. */
   | { type: 'usage'; usage: Usage }
   /** `pause`: the provider wants the same turn sent back so that it can go on (`pause_turn`). */

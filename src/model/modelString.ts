@@ -10,6 +10,8 @@ export type ModelName = { provider: string; chat?: string; embeddings?: string; 
  * @example parseModelString('openrouter:google/gemini-3.8-flash') // { provider: 'openrouter', chat: 'google/gemini-3.8-flash' }
  */
 export const parseModelString = (text: string): ModelName => {
+  if (typeof text !== 'string')
+    throw new ConfigurationError("A model is named by a string, such as 'openai:gpt-6-luna'.")
   const [path = '', query, ...more] = text.trim().split('?')
   if (more.length > 0) throw bad(text, 'it has more than one "?"')
   const [, provider = '', separator, model = ''] = /^([^:/]*)(?:([:/])(.*))?$/s.exec(path) ?? []

@@ -6,9 +6,9 @@ import type { ModelRequest, ToolSpec } from './chatModel.ts'
 // changes. Only models whose profile has `appendsChanges` get such messages; nothing before them is sent differently.
 
 /** The tools that are offered from a place of a conversation on, and those that no longer are. */
-export type ToolChange = { added: ToolSpec[]; removed: string[] }
+type ToolChange = { added: ToolSpec[]; removed: string[] }
 
-const opening = 'The system prompt changed. From here on, this one counts instead of the one before:\n\n'
+const opening = 'The system prompt has changed. From here on, this one applies instead of the one before:\n\n'
 
 /** The message of a change; `system` is the new system prompt, if it is another one. */
 export const changeMessage = (system: string | undefined, { added, removed }: ToolChange): ChatMessage => ({

@@ -1,4 +1,5 @@
 import type { ErrorData } from '../messages/errors.ts'
+import { amount, finiteAmount, flag, type Rules } from '../messages/optionRules.ts'
 
 /** The rules by which failed requests are tried again. */
 export type RetryPolicy = {
@@ -10,6 +11,13 @@ export type RetryPolicy = {
   maxDelayMs: number
   /** Starts over even when part of the answer was already shown; listeners get a `retry` event with `restart`. Default: `false`. */
   midStream: boolean
+}
+
+export const retryRules: Rules<RetryPolicy> = {
+  maxRetries: amount,
+  initialDelayMs: finiteAmount,
+  maxDelayMs: amount,
+  midStream: flag,
 }
 
 /** Two retries, after about 0.5 and 1 s. */

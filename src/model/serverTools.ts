@@ -4,7 +4,7 @@ import type { JsonObject } from '../messages/json.ts'
 export type SearchLocation = { city?: string; region?: string; country?: string; timezone?: string }
 
 /** Options of {@link webSearch}. An option that a provider's search does not have is a `ConfigurationError`. */
-export type WebSearchOptions = {
+type WebSearchOptions = {
   /** The most searches in one answer: Anthropic. */
   maxUses?: number
   /** The only domains to search: Anthropic, OpenAI, OpenRouter. */
@@ -16,7 +16,7 @@ export type WebSearchOptions = {
 }
 
 /** Options of {@link webFetch}, all Anthropic's. */
-export type WebFetchOptions = {
+type WebFetchOptions = {
   /** The most pages it may read. */
   maxUses?: number
   /** The only domains whose pages it reads. */
@@ -26,7 +26,7 @@ export type WebFetchOptions = {
 }
 
 /** Options of {@link fileSearch}. */
-export type FileSearchOptions = {
+type FileSearchOptions = {
   /** The ids of OpenAI's vector stores, the names of Google's file search stores, the ids of Mistral's libraries. */
   stores: string[]
   /** The most results of one search: OpenAI, Google. */
@@ -36,13 +36,13 @@ export type FileSearchOptions = {
 /** A web search that the provider runs. */
 export type WebSearch = { serverTool: 'webSearch' } & WebSearchOptions
 /** A reader of web pages that the provider runs. */
-export type WebFetch = { serverTool: 'webFetch' } & WebFetchOptions
+type WebFetch = { serverTool: 'webFetch' } & WebFetchOptions
 /** A search that the provider runs in files that were given to it before. */
-export type FileSearch = { serverTool: 'fileSearch' } & FileSearchOptions
+type FileSearch = { serverTool: 'fileSearch' } & FileSearchOptions
 /** A sandbox at the provider in which the model runs code. */
-export type CodeExecution = { serverTool: 'codeExecution' }
+type CodeExecution = { serverTool: 'codeExecution' }
 /** A maker of images that the provider runs. */
-export type ImageGeneration = { serverTool: 'imageGeneration' }
+type ImageGeneration = { serverTool: 'imageGeneration' }
 
 /** A server tool that several providers have, each under its own name. */
 export type KnownServerTool = WebSearch | WebFetch | FileSearch | CodeExecution | ImageGeneration
@@ -59,7 +59,7 @@ export type ServerTool = KnownServerTool | (JsonObject & { serverTool?: never })
  *
  * @example new Agent('anthropic:claude-sonnet-5-5', { serverTools: [webSearch({ maxUses: 3 })] })
  */
-export const webSearch = (options: WebSearchOptions = {}): WebSearch => ({
+export const webSearch = (options: WebSearchOptions = {}): ServerTool => ({
   serverTool: 'webSearch',
   ...options,
 })
@@ -69,7 +69,10 @@ export const webSearch = (options: WebSearchOptions = {}): WebSearch => ({
  *
  * @example new Agent('google:gemini-3.8-flash', { serverTools: [webFetch()] })
  */
-export const webFetch = (options: WebFetchOptions = {}): WebFetch => ({ serverTool: 'webFetch', ...options })
+export const webFetch = (options: WebFetchOptions = {}): ServerTool => ({
+  serverTool: 'webFetch',
+  ...options,
+})
 
 /**
  * Lets the model run code in a sandbox at the provider: Anthropic, OpenAI's Responses API, Google, Mistral, and gpt-oss
@@ -77,14 +80,14 @@ export const webFetch = (options: WebFetchOptions = {}): WebFetch => ({ serverTo
  *
  * @example new Agent('openai-responses', { serverTools: [codeExecution()] })
  */
-export const codeExecution = (): CodeExecution => ({ serverTool: 'codeExecution' })
+export const codeExecution = (): ServerTool => ({ serverTool: 'codeExecution' })
 
 /**
  * Lets the model search files that were given to the provider before: OpenAI's Responses API, Google, Mistral.
  *
  * @example new Agent('openai-responses', { serverTools: [fileSearch({ stores: ['vs_1'] })] })
  */
-export const fileSearch = (options: FileSearchOptions): FileSearch => ({
+export const fileSearch = (options: FileSearchOptions): ServerTool => ({
   serverTool: 'fileSearch',
   ...options,
 })
@@ -94,4 +97,4 @@ export const fileSearch = (options: FileSearchOptions): FileSearch => ({
  *
  * @example new Agent('openai-responses', { serverTools: [imageGeneration()] })
  */
-export const imageGeneration = (): ImageGeneration => ({ serverTool: 'imageGeneration' })
+export const imageGeneration = (): ServerTool => ({ serverTool: 'imageGeneration' })

@@ -2,7 +2,7 @@ import { describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import { isTooDeep, tooDeep } from '../messages/jsonDepth.ts'
 
-export type ParsedArguments = { arguments: JsonObject; argumentsRaw?: string; argumentsError?: string }
+type ParsedArguments = { arguments: JsonObject; argumentsRaw?: string; argumentsError?: string }
 
 /**
  * Reads tool-call arguments as a provider sent them: a JSON text, or an object that is parsed already.

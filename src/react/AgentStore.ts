@@ -2,6 +2,7 @@ import type { AgentEmitted } from '../../machines/agent/events.ts'
 import type { AnyOptions } from '../agent/options.ts'
 import type { Run } from '../agent/Run.ts'
 import { OrchestrationError, StatewireError } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { ChatResult, PendingCall, SendResult, Usage } from '../messages/result.ts'
 
@@ -54,6 +55,8 @@ export class AgentStore<T> {
   #messages: ChatMessage[]
   #text = ''
   #run: StoreRun<T> | undefined
+  /** The agent's policy, as the last run left it: without it, the next one would have forgotten what it has seen. */
+  #policy: JsonObject | undefined
   #isMounted = false
   #isDue = false
   readonly #listeners = new Set<() => void>()
@@ -62,6 +65,7 @@ export class AgentStore<T> {
     this.start = start
     this.options = options
     this.#messages = [...(options.history ?? [])]
+    this.#policy = options.policy
     this.#state = {
       status: 'idle',
       messages: this.#messages,
@@ -102,7 +106,7 @@ export class AgentStore<T> {
       )
     const { prompt: _, onChunk: __, history: ___, ...options } = this.options
     const history = [...this.#messages]
-    const run = this.start(prompt, { ...options, history })
+    const run = this.start(prompt, { ...options, history, ...(this.#policy && { policy: this.#policy }) })
     this.#run = run
     this.#text = ''
     run.on('*', (event) => this.#receive(event))
@@ -154,6 +158,7 @@ export class AgentStore<T> {
     this.#run = undefined
     this.#text = ''
     this.#messages = [...history, ...(result?.messages ?? [])]
+    this.#policy = result?.policy ?? this.#policy
     this.#publish({ ...change, status, usage: result?.usage })
   }
 

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../mess
 export type Source = { text: string; records: readonly JsonObject[]; sentence: string }
 
 /** A value that fits a schema. `isGuess`: the source lacked something that it needs. */
-export type Filled = { value: JsonValue; isGuess: boolean }
+type Filled = { value: JsonValue; isGuess: boolean }
 
 /** Makes a value for the schema. A source with several cities makes several: `nth` is the number of this one. */
 export const fillSchema = (schema: JsonObject, source: Source, nth = 0): Filled => {

@@ -31,19 +31,24 @@ type ToolAnswer = { name: string; text: string; isError: boolean }
 type Scene = { said: string[]; question: string; made: MadeCall[]; answers: ToolAnswer[] }
 
 const sceneOf = ({ turns }: SimulatorRequest): Scene => {
-  const said = turns.filter(({ role, text }) => role === 'user' && text !== '').map(({ text }) => text)
+  const isSaid = ({ role, text }: Turn) => role === 'user' && text !== '' && !isTaskResult(text)
+  const said = turns.filter(isSaid).map(({ text }) => text)
   const question = said.at(-1) ?? ''
-  const asked = turns.findLastIndex(({ role, text }) => role === 'user' && text !== '')
+  const asked = turns.findLastIndex(isSaid)
   // A request for the answer is about everything that was found before it.
   const recent = /\banswer\b|\bsummari[sz]e\b/i.test(question) ? turns : turns.slice(asked)
   return { said, question, made: recent.flatMap(({ calls }) => calls), answers: answersIn(recent) }
 }
 
+/** Recognises the results of background agents, which come as messages of the user. */
+const isTaskResult = (text: string): boolean => text.startsWith('The task "')
+
 const answersIn = (turns: readonly Turn[]): ToolAnswer[] => {
   const names = new Map(turns.flatMap(({ calls }) => calls).map(({ id, name }) => [id, name]))
-  return turns
-    .flatMap(({ results }) => results)
-    .map(({ id, text, isError }) => ({ name: names.get(id) ?? 'a tool', text, isError }))
+  return turns.flatMap(({ role, results, text: said }) => [
+    ...results.map(({ id, text, isError }) => ({ name: names.get(id) ?? 'a tool', text, isError })),
+    ...(role === 'user' && isTaskResult(said) ? [{ name: 'a task', text: said, isError: false }] : []),
+  ])
 }
 
 /** Calls to make; `lacking` are the tools that are named, but need something that is not. */

@@ -9,7 +9,7 @@ import { messagesContent } from './content.ts'
 import { attribute, content, finishReasons, own, providerName } from './conventions.ts'
 import { type Failure, type Meters, Operation, type OperationOptions } from './Operation.ts'
 
-export type AgentTraceOptions = {
+type AgentTraceOptions = {
   name: string | undefined
   runId: string | undefined
   above: Operation | undefined

@@ -21,7 +21,15 @@ import { isRunMachine } from '../../machines/logic/wrapLogic.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { errorDataOf } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
-import { checkOptions, flag, object, type Rules } from '../messages/optionRules.ts'
+import {
+  checkOptions,
+  checkSome,
+  flag,
+  object,
+  type Rule,
+  type Rules,
+  writtenAs,
+} from '../messages/optionRules.ts'
 import type { ModelSink } from '../model/chatModel.ts'
 import { AgentTrace, failureOf } from './AgentTrace.ts'
 import { CallTraces } from './CallTraces.ts'
@@ -49,6 +57,17 @@ const rules: Rules<TelemetryOptions> = {
   attributes: (name, value) => (typeof value === 'function' ? undefined : object(name, value)),
 }
 
+const inSdk = writtenAs('it where your program sets up the SDK of OpenTelemetry')
+
+/** Options of the SDK, which telemetry uses as it is; and an event, which comes where `telemetry` was not called. */
+const ofTheSdk: Readonly<Record<string, Rule>> = {
+  exporter: inSdk,
+  serviceName: inSdk,
+  tracer: inSdk,
+  tracerProvider: inSdk,
+  type: writtenAs('inspect: telemetry(), with its parentheses'),
+}
+
 /**
  * Shows runs to OpenTelemetry, as an inspector: a span for each run, request and call of a tool, and measurements. It
  * uses the SDK that your program has set up; without one, nothing happens.
@@ -63,6 +82,7 @@ const rules: Rules<TelemetryOptions> = {
  * })
  */
 export const telemetry = (options: TelemetryOptions = {}): ((event: InspectionEvent) => void) => {
+  checkSome('The options of telemetry', options, ofTheSdk)
   checkOptions('The options of telemetry', options, rules)
   const { captureContent = false, metrics = true, attributes = {} } = options
   const attributesOf = typeof attributes === 'function' ? attributes : () => attributes

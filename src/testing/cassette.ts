@@ -109,7 +109,7 @@ const shownLines = 5
 const countedLines = 100
 
 /** Finds the recorded exchange for each request. Each is used once: the same request again gets the next one. */
-export class TapePlayer {
+class TapePlayer {
   readonly #path: string
   readonly #exchanges: readonly TapedExchange[]
   readonly #unused: Set<TapedExchange>
@@ -172,7 +172,7 @@ const nameOf = ({ method, path }: TapedRequest): string => `${method} ${path.sli
 const patienceMs = 1500
 
 /** Records exchanges, and writes the tape whenever one of them is over. */
-export class TapeRecorder {
+class TapeRecorder {
   readonly #path: string
   /** Exchanges in the order in which they started; undefined while one is running. */
   readonly #exchanges: (TapedExchange | undefined)[] = []

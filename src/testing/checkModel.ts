@@ -33,7 +33,7 @@ export type ModelOptions<M extends AnyStateMachine> = PathOptions<M> & {
  * - `unreachable`: a state that is never entered.
  * - `stuck`: a state of the graph from which no end can be reached, exits aside.
  * - `neverTaken`: a transition that nothing leads to.
- * - `deadGuard`: a guard that always says the same, so that it, or what comes after it, is of no use.
+ * - `deadGuard`: a guard that is always true or always false, so that it, or what comes after it, is of no use.
  * - `closedExit`: a running state that does not take an exit, or is led elsewhere by it.
  * - `happens`: something that must never happen does, on a path.
  */
@@ -186,7 +186,7 @@ export type Never<M extends AnyStateMachine> = {
 }
 
 /** The events of a path on which it happens; undefined if it never does. */
-export const brokenBy = <M extends AnyStateMachine>(
+const brokenBy = <M extends AnyStateMachine>(
   graph: ReadonlyMap<string, GraphState<M>>,
   { after, until, bad }: Never<M>,
 ): AnyEventObject[] | undefined => {
@@ -215,13 +215,13 @@ export const brokenBy = <M extends AnyStateMachine>(
 }
 
 /** Counts of a transition: the times that it was taken, and the times that its guard was false. */
-export type Probe = { isGuarded: boolean; taken: number; refused: number; targets: readonly string[] }
+type Probe = { isGuarded: boolean; taken: number; refused: number; targets: readonly string[] }
 
 /**
  * Watches every transition of a machine from inside its guard: also where there is no actor to inspect. The machine is
  * changed, so it must not be used elsewhere.
  */
-export const probeTransitions = (machine: AnyStateMachine): Map<string, Probe> =>
+const probeTransitions = (machine: AnyStateMachine): Map<string, Probe> =>
   new Map(
     [...transitionsOf(machine)].map(([name, transition]) => {
       const { guard, target = [] } = transition
@@ -241,7 +241,7 @@ export const probeTransitions = (machine: AnyStateMachine): Map<string, Probe> =
   )
 
 /** The states that were entered: at the start and by transitions that were taken, with those around and first inside. */
-export const enteredStates = (machine: AnyStateMachine, probes: Iterable<Probe>): Set<string> => {
+const enteredStates = (machine: AnyStateMachine, probes: Iterable<Probe>): Set<string> => {
   const nodes = new Map(nodesOf(machine.root).map((node) => [node.id, node]))
   const around = new Set<string>()
   const opened = new Set<string>()

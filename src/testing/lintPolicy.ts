@@ -1,4 +1,5 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
+import { isActive } from './policyModel.ts'
 
 /** Finds mistakes that policies often have. Each finding is a sentence that says what to write instead. */
 export const lintPolicy = ({ root }: AnyStateMachine): string[] => nodesOf(root).flatMap(lintsOf)
@@ -17,6 +18,7 @@ const lintsOf = (node: AnyStateNode): string[] => [
       ]
     : []),
   ...forbidden(node),
+  ...openings(node),
 ]
 
 /** Finds regions that permit the same call: it passes if any of them takes it. */
@@ -75,9 +77,39 @@ const forbidden = (node: AnyStateNode): string[] =>
       : []
   })
 
+/** Finds what lets more pass than it seems: a tag that no run looks at, a wildcard, and a check that nothing waits for. */
+const openings = (node: AnyStateNode): string[] => {
+  const misspelled = node.tags.flatMap((tag) => {
+    const meant = ['hold', 'approval', 'refuse'].find((each) => stemOf(each) === stemOf(tag) && each !== tag)
+    return meant ? [`${nameOf(node)} has the tag "${tag}", which no run looks at: write "${meant}".`] : []
+  })
+  const all = node.ownEvents.includes('*')
+    ? [`${nameOf(node)} handles '*': it takes every call, also of tools that come later. Name the events.`]
+    : []
+  const isHeld = lineOf(node).some(({ tags }) => tags.includes('hold'))
+  const loose = isHeld
+    ? []
+    : node.invoke.map(
+        ({ id, src }) =>
+          `${nameOf(node)} invokes "${typeof src === 'string' ? src : id}" and is not tagged "hold": calls pass while it runs.`,
+      )
+  return [...misspelled, ...all, ...loose]
+}
+
+const stemOf = (tag: string): string => tag.toLowerCase().slice(0, 4)
+
 const lineOf = (node: AnyStateNode): AnyStateNode[] => [node, ...(node.parent ? lineOf(node.parent) : [])]
 
 /** The events that a state or one around it handles. */
 const eventsFrom = (node: AnyStateNode): string[] => [
   ...new Set(lineOf(node).flatMap(({ ownEvents }) => ownEvents)),
 ]
+
+/** The innermost states that no run reaches. */
+export const unreachable = (root: AnyStateNode, states: ReadonlySet<string>): string[] => {
+  const values = [...states].map((each): unknown => JSON.parse(each))
+  return nodesOf(root)
+    .filter(({ type }) => type !== 'history')
+    .filter(({ path }) => !values.some((value) => isActive(value, path)))
+    .map(({ path }) => `No run reaches the state ${path.join('.')}.`)
+}

@@ -224,11 +224,10 @@ export const withPuppets = <M extends Providing>(machine: M): M => {
   return machine.provide({ actors }) as M
 }
 
-export const sayToParent = (child: AnyActorRef, event: AnyEventObject): void =>
+const sayToParent = (child: AnyActorRef, event: AnyEventObject): void =>
   child.send({ type: 'puppet.say', event })
 
 export const finishPuppet = (child: AnyActorRef, output: unknown): void =>
   child.send({ type: 'puppet.finish', output })
 
-export const failPuppet = (child: AnyActorRef, error: unknown): void =>
-  child.send({ type: 'puppet.fail', error })
+const failPuppet = (child: AnyActorRef, error: unknown): void => child.send({ type: 'puppet.fail', error })

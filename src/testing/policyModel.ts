@@ -6,6 +6,18 @@ import {
   initialTransition,
   transition,
 } from 'xstate'
+import { ConfigurationError } from '../messages/errors.ts'
+import {
+  callable,
+  checkValue,
+  fields,
+  listOf,
+  object,
+  orWrite,
+  type Rule,
+  text,
+  wholeFrom,
+} from '../messages/optionRules.ts'
 
 // A policy without its data: guards may be true or false, checks and delays may end at any time. What cannot happen in the
 // model cannot happen in any run.
@@ -37,7 +49,7 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
   const named: Readonly<Record<string, unknown>> = machine.implementations.actions
 
   const actionsOf = (given: unknown, place: string): unknown[] =>
-    listOf(given).map((action) => {
+    listFrom(given).map((action) => {
       const name = typeof action === 'string' ? action : Object(action).type
       const known = typeof action !== 'function' && typeof name === 'string' ? named[name] : action
       const type: unknown = Object(known).type
@@ -51,7 +63,7 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
     })
 
   const transitionOf = (given: unknown, place: string): unknown =>
-    listOf(given).map((each) => {
+    listFrom(given).map((each) => {
       if (typeof each === 'string') return { target: each }
       const { guard, actions, ...rest } = Object(each)
       const label = typeof guard === 'string' ? guard : String(Object(guard).type ?? 'guard')
@@ -72,7 +84,7 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
       own.push({ type, label, path })
       if (given !== undefined) on[type] = transitionOf(given, place)
     }
-    listOf(config.invoke).forEach((invoke, index) => {
+    listFrom(config.invoke).forEach((invoke, index) => {
       const { id = `${index}.${place}`, src, onDone, onError, onSnapshot } = Object(invoke)
       const name = typeof src === 'string' ? src : id
       // Checks end one by one, also those of the same kind.
@@ -85,6 +97,8 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
     for (const [delay, given] of Object.entries(Object(config.after)))
       addOwn(`xstate.after.${delay}.${place}`, given)
     const { id, initial, type, tags, meta, history, target } = config
+    for (const key of Object.keys(config))
+      if (config[key] !== undefined && !followed.has(key)) notes.add(`"${key}" of ${place} is not followed`)
     const states = Object.entries(Object(config.states)).map(([key, inner]) => [
       key,
       stateOf(Object(inner), [...path, key]),
@@ -110,9 +124,16 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
   return { chart, own, raised, notes: [...notes], oracle }
 }
 
+/** The parts of a state that the model has, and those that cannot change where a policy goes. */
+const followed: ReadonlySet<string> = new Set(
+  'id key order version description types schemas options context output input meta tags type initial history target states on always after invoke entry exit onDone'.split(
+    ' ',
+  ),
+)
+
 const nothing = (): void => {}
 
-const listOf = (given: unknown): readonly unknown[] =>
+const listFrom = (given: unknown): readonly unknown[] =>
   given === undefined ? [] : Array.isArray(given) ? given : [given]
 
 const defined = (fields: Config): Config =>
@@ -196,4 +217,32 @@ export const isActive = (value: unknown, path: readonly string[]): boolean => {
   if (typeof value === 'string') return value === first && rest.length === 0
   const inner = Object(value)
   return Object.hasOwn(inner, first) && isActive(inner[first], rest)
+}
+
+const claims: Rule = (name, value) =>
+  object(name, value) ??
+  Object.entries(Object(value))
+    .map(([claim, each]) => callable(`${name}['${claim}']`, each) ?? noEvent(`${name}['${claim}']`, each))
+    .find((problem) => problem !== undefined)
+
+/** A claim that reads `event.type`, as guards do, is false of every step: it would count as proved. */
+const noEvent: Rule = (name, value) =>
+  /\bevent\??\.type\b/.test(String(value))
+    ? `${name} reads event.type, and event is a name here: write event === 'refund.call'.`
+    : undefined
+
+/** The options of a proof. A claim under a misspelled name would count as proved. */
+const proofRule = orWrite(
+  fields({ tools: listOf(text), never: claims, always: claims, reachable: claims, maxStates: wholeFrom(1) }),
+  (value) => (Object(value) === value ? undefined : 'provePolicy(machine, { tools, never })'),
+)
+
+/** Refuses what cannot be proved. */
+export const checkProof = (machine: unknown, options: unknown): void => {
+  if (typeof Object(machine).transition !== 'function' || !Object(machine).root)
+    throw new ConfigurationError(
+      'provePolicy takes the statechart of a policy: write provePolicy(machine, { tools }), with what setup().createMachine() returned.',
+    )
+  checkValue('The options of provePolicy', options, proofRule)
+  checkValue('tools', Object(options).tools, listOf(text))
 }

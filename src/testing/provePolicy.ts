@@ -1,6 +1,8 @@
-import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from 'xstate'
-import { lintPolicy } from './lintPolicy.ts'
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
+import { lintPolicy, unreachable } from './lintPolicy.ts'
+import { type CallChange, CallCounts, changedBy, type Item, itemsFor, strangers } from './policyItems.ts'
 import {
+  checkProof,
   firstSteps,
   isActive,
   type ModelStep,
@@ -37,7 +39,7 @@ export type ProveOptions = {
   always?: Readonly<Record<string, PolicyClaim>>
   /** Steps that some run can take: a policy that refuses everything keeps every rule. Default: none. */
   reachable?: Readonly<Record<string, PolicyClaim>>
-  /** The most states that are looked at. Default: 20,000. */
+  /** The most states that are looked at, with 15 times as many steps. Default: 20,000. */
   maxStates?: number
 }
 
@@ -51,6 +53,8 @@ export type ProvedClaim = {
   verdict: 'proved' | 'refuted' | 'possible' | 'unknown'
   /** The shortest way to the step, event by event. */
   witness?: string[]
+  /** The events and states of that way: `toMermaid` of `statewire/visualize` draws them into the chart. */
+  steps?: { event: string; state: unknown }[]
 }
 
 /** The findings about a policy. */
@@ -71,15 +75,23 @@ type Node = {
   isOver: boolean
   /** The item that waits while the policy holds. */
   pending: Item | null
-  /** Tools whose calls have passed. */
-  called: readonly string[]
+  /** The calls of each tool that have passed and have no end, as far as they are counted. */
+  open: readonly number[]
   seen: readonly string[]
   /** The way here. */
   way: Way | null
 }
 
-type Way = { before: Way | null; text: string; isCertain: boolean }
-type Item = { event: string; refused: string | null; kind: 'ask' | 'show' | 'look' | 'report' }
+type Way = {
+  before: Way | null
+  text: string
+  /** A run can go this way whatever guards and checks say. */
+  isCertain: boolean
+  event: string
+  state: unknown
+  /** The calls of each tool without an end, all of them. */
+  open: readonly number[]
+}
 
 /**
  * Proves claims about a policy before it runs. It tries every event in every state, with each guard true and false, and with
@@ -92,6 +104,7 @@ type Item = { event: string; refused: string | null; kind: 'ask' | 'show' | 'loo
  * })
  */
 export const provePolicy = (machine: AnyStateMachine, options: ProveOptions): PolicyProof => {
+  checkProof(machine, options)
   const model = policyModel(machine)
   const watched = new Set<string>()
   // The claims say by what they ask for which events have to be remembered.
@@ -102,6 +115,8 @@ export const provePolicy = (machine: AnyStateMachine, options: ProveOptions): Po
   }
 }
 
+const stepsPerState = 15
+
 const explore = (
   machine: AnyStateMachine,
   model: PolicyModel,
@@ -109,6 +124,8 @@ const explore = (
   watched: Set<string>,
 ): PolicyProof => {
   const notes = [...model.notes, ...strangers(machine, model, tools)]
+  const none = tools.map(() => 0)
+  const counts = new CallCounts(machine, tools)
   const claims = [
     ...Object.entries(never).map(([name, claim]) => ({ kind: 'never' as const, name, isHit: claim })),
     ...Object.entries(always).map(([name, claim]) => ({
@@ -129,7 +146,7 @@ const explore = (
       node.snapshot.historyValue,
       node.isOver,
       node.pending,
-      node.called,
+      node.open,
       node.seen,
     ])
     if (known.has(key)) return
@@ -139,11 +156,23 @@ const explore = (
   }
 
   /** Looks at a step, and goes on from where it leads. */
-  const take = (from: Node, event: string, to: Omit<Node, 'seen' | 'way'>, guesses: readonly string[]) => {
+  const take = (
+    from: Node,
+    event: string,
+    to: Omit<Node, 'seen' | 'way'>,
+    guesses: readonly string[],
+    change?: CallChange,
+  ) => {
+    const before = from.way?.open ?? none
+    const open = change ? changedBy(before, change) : before
     const way: Way = {
       before: from.way,
       text: `${event}${guesses.length > 0 ? ` [${guesses.join(', ')}]` : ''} → ${stateText(to.snapshot.value)}`,
-      isCertain: guesses.length === 0 && (from.way?.isCertain ?? true),
+      // No call ends twice.
+      isCertain: guesses.length === 0 && (from.way?.isCertain ?? true) && open.every((count) => count >= 0),
+      open,
+      event,
+      state: to.snapshot.value,
     }
     const step: PolicyStep = {
       event,
@@ -169,24 +198,27 @@ const explore = (
   /** Decides on an item that the policy has taken, or lets it wait. */
   const settle = (from: Node, item: Item, { snapshot, guesses }: ModelStep, own?: string) => {
     const isOver = from.isOver || snapshot.status === 'done'
-    const base = { snapshot, isOver, called: from.called }
+    const base = { snapshot, isOver, open: from.open }
     if (snapshot.hasTag('hold'))
       return take(from, own ?? `${item.event} asked`, { ...base, pending: item }, guesses)
     const isRefused = item.kind !== 'report' && snapshot.hasTag('refuse')
     if (isRefused) return refuse(from, item, { ...base, pending: null }, guesses)
-    const tool = item.event.endsWith('.call') ? item.event.slice(0, -5) : undefined
-    const called =
-      tool === undefined || from.called.includes(tool) ? from.called : [...from.called, tool].toSorted()
-    take(from, item.event, { ...base, called, pending: null }, guesses)
+    for (const open of counts.after(from.open, item.change))
+      take(from, item.event, { ...base, open, pending: null }, guesses, item.change)
   }
 
   const refuse = (from: Node, item: Item, to: Omit<Node, 'seen' | 'way'>, guesses: readonly string[]) => {
-    // The run fails, and the next one of the conversation continues from here.
-    if (item.refused === null) return take(from, `${item.event} refused`, to, guesses)
-    if (to.isOver) return take(from, item.refused, to, guesses)
-    for (const after of stepsOn(model, to.snapshot, { type: item.refused })) {
-      const isOver = after.snapshot.status === 'done'
-      take(from, item.refused, { ...to, snapshot: after.snapshot, isOver }, [...guesses, ...after.guesses])
+    // A call that is refused does not begin; a result that is withheld is still its end.
+    const change = item.change?.by === 1 ? undefined : item.change
+    for (const open of counts.after(to.open, change)) {
+      // The run fails, and the next one of the conversation continues from here.
+      if (item.refused === null) take(from, `${item.event} refused`, { ...to, open }, guesses, change)
+      else if (to.isOver) take(from, item.refused, { ...to, open }, guesses, change)
+      else
+        for (const { snapshot, guesses: more } of tried(to.snapshot, item.refused)) {
+          const isOver = snapshot.status === 'done'
+          take(from, item.refused, { ...to, open, snapshot, isOver }, [...guesses, ...more], change)
+        }
     }
   }
 
@@ -196,6 +228,15 @@ const explore = (
     return { ...node, seen: [...node.seen, label].toSorted() }
   }
 
+  let steps = 0
+  // The steps are limited with the states: one state may have a thousand.
+  const tried = (snapshot: AnyMachineSnapshot, type: string): ModelStep[] => {
+    steps += 1
+    if (steps > maxStates * stepsPerState)
+      throw new RangeError(`more than ${maxStates * stepsPerState} steps`)
+    return stepsOn(model, snapshot, { type })
+  }
+
   const expand = (node: Node) => {
     const { snapshot, isOver, pending } = node
     if (!isOver) {
@@ -203,7 +244,7 @@ const explore = (
       if (pending) visit({ ...node, pending: null })
       for (const { type, label, path } of model.own) {
         if (!isActive(snapshot.value, path)) continue
-        for (const found of stepsOn(model, snapshot, { type })) {
+        for (const found of tried(snapshot, type)) {
           // A check that fails without onError ends the run.
           if (found.snapshot.status === 'error') continue
           const step = { ...found, guesses: [endText(label), ...found.guesses] }
@@ -223,21 +264,22 @@ const explore = (
     for (const item of itemsFor(machine, tools, node)) {
       if (item.kind === 'look' || (isOver && item.kind !== 'ask')) {
         settle(node, item, { snapshot, guesses: [], isTaken: true })
+        // The option `others` may refuse a call that no state mentions.
+        if (item.change?.by === 1)
+          refuse(node, item, { snapshot, isOver, open: node.open, pending: null }, ['others: refuse'])
         continue
       }
-      const steps = isOver
-        ? [{ snapshot, guesses: [], isTaken: false }]
-        : stepsOn(model, snapshot, { type: item.event })
+      const steps = isOver ? [{ snapshot, guesses: [], isTaken: false }] : tried(snapshot, item.event)
       for (const step of steps) {
         if (step.isTaken || item.kind !== 'ask') settle(node, item, step)
-        else refuse(node, item, { snapshot, isOver, called: node.called, pending: null }, step.guesses)
+        else refuse(node, item, { snapshot, isOver, open: node.open, pending: null }, step.guesses)
       }
     }
   }
 
   try {
     for (const { snapshot } of firstSteps(model))
-      visit({ snapshot, isOver: snapshot.status === 'done', pending: null, called: [], seen: [], way: null })
+      visit({ snapshot, isOver: snapshot.status === 'done', pending: null, open: none, seen: [], way: null })
     for (let node = queue.shift(); node; node = queue.shift()) {
       if (known.size > maxStates) throw new RangeError(`more than ${maxStates} states`)
       expand(node)
@@ -253,7 +295,9 @@ const explore = (
     const isWanted = kind === 'reachable'
     if (!way) return { name, kind, verdict: notes.length > 0 ? 'unknown' : isWanted ? 'refuted' : 'proved' }
     const verdict = way.isCertain ? (isWanted ? 'proved' : 'refuted') : 'possible'
-    return { name, kind, verdict, witness: storyOf(way) }
+    const ways = waysTo(way)
+    const steps = ways.map(({ event, state }) => ({ event, state }))
+    return { name, kind, verdict, witness: ways.map(({ text }) => text), steps }
   })
   return {
     isProved: proved.every(
@@ -266,47 +310,6 @@ const explore = (
   }
 }
 
-/** The items that a run may ask about next. Results come only of calls that have passed. */
-const itemsFor = ({ events }: AnyStateMachine, tools: readonly string[], { called }: Node): Item[] => {
-  const mentions = (type: string) => (events as readonly string[]).some((each) => isMatch(each, type))
-  const reports = (tool: string): Item[] =>
-    ['done', 'failed', 'approved', 'rejected'].flatMap((end): Item[] => {
-      const kind = end === 'done' || end === 'failed' ? 'show' : 'report'
-      return [{ event: `${tool}.${end}`, kind, refused: kind === 'show' ? `${tool}.refused` : null }]
-    })
-  return [
-    ...(mentions('prompt') ? [{ event: 'prompt', kind: 'ask', refused: null } as const] : []),
-    ...tools.flatMap((tool): Item[] => [
-      ...(mentions(`${tool}.call`)
-        ? [{ event: `${tool}.call`, kind: 'ask', refused: `${tool}.refused` } as const]
-        : // What happens to it is for the option `others`, which may allow it.
-          [{ event: `${tool}.call`, kind: 'look', refused: `${tool}.refused` } as const]),
-      ...(called.includes(tool) ? reports(tool) : []),
-    ]),
-    { event: 'answer', kind: mentions('answer') ? 'ask' : 'look', refused: 'answer.refused' },
-  ]
-}
-
-/** Notes on events that nothing here sends: those of tools that are not listed, and those of checks and actions. */
-const strangers = (
-  { events }: AnyStateMachine,
-  { raised }: PolicyModel,
-  tools: readonly string[],
-): string[] => {
-  const ends = ['call', 'done', 'failed', 'approved', 'rejected', 'refused']
-  const known = new Set(['prompt', 'answer', 'answer.refused', ...raised])
-  for (const tool of tools) for (const end of ends) known.add(`${tool}.${end}`)
-  return (events as readonly string[])
-    .filter((type) => !known.has(type) && !type.startsWith('xstate.') && !type.endsWith('*'))
-    .map((type) => `'${type}' is not followed: it is of no tool in "tools", and no action raises it`)
-}
-
-const isMatch = (descriptor: string, type: string): boolean => {
-  if (descriptor === type || descriptor === '*') return true
-  const prefix = descriptor.slice(0, -2)
-  return descriptor.endsWith('.*') && (type === prefix || type.startsWith(`${prefix}.`))
-}
-
 /** The end of a check or a delay, in words: whether it comes is not certain. */
 const endText = (type: string): string =>
   type
@@ -314,26 +317,7 @@ const endText = (type: string): string =>
     .replace(/^xstate\.error\.actor\./, 'failed: ')
     .replace(/^xstate\.after\./, 'after ')
 
-const storyOf = (way: Way): string[] => [...(way.before ? storyOf(way.before) : []), way.text]
+const waysTo = (way: Way): Way[] => [...(way.before ? waysTo(way.before) : []), way]
 
 const stateText = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value).replace(/["{}]/g, '').replaceAll(':', '.')
-
-/** The innermost states that no run reaches. */
-const unreachable = (root: AnyStateNode, states: ReadonlySet<string>): string[] => {
-  const values = [...states].map((each): unknown => JSON.parse(each))
-  const below = (node: AnyStateNode): AnyStateNode[] =>
-    Object.values(node.states).flatMap((each) => [each, ...below(each)])
-  return below(root)
-    .filter(({ type }) => type !== 'history')
-    .filter(({ path }) => !values.some((value) => isWithin(value, path)))
-    .map(({ path }) => `No run reaches the state ${path.join('.')}.`)
-}
-
-/** Says whether a state, or one inside it, is active. */
-const isWithin = (value: unknown, [first, ...rest]: readonly string[]): boolean => {
-  if (first === undefined) return true
-  if (typeof value === 'string') return value === first && rest.length === 0
-  const inner = Object(value)
-  return Object.hasOwn(inner, first) && isWithin(inner[first], rest)
-}

@@ -80,13 +80,13 @@ const answer = ({ text, isError, parts = [] }: RecordedResult): unknown => {
 }
 
 /** The result that a tool returned. */
-export type RecordedResult = { text: string; isError: boolean; parts?: readonly (DataPart | LinkPart)[] }
+type RecordedResult = { text: string; isError: boolean; parts?: readonly (DataPart | LinkPart)[] }
 
 /** A call of a tool, and what it answered. */
-export type RecordedCall = { name: string; arguments: JsonObject; result: RecordedResult }
+type RecordedCall = { name: string; arguments: JsonObject; result: RecordedResult }
 
 /** The calls of a conversation that have a result, in order. */
-export const callsOfMessages = (messages: readonly ChatMessage[]): RecordedCall[] => {
+const callsOfMessages = (messages: readonly ChatMessage[]): RecordedCall[] => {
   const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.id, result]))
   return messages.flatMap(toolCallsOf).flatMap((call) => {
     const found = results.get(call.id)
@@ -113,7 +113,7 @@ export const errorIn = (text: string): string | undefined => {
  * conversation back in its own way; a server that stores it gets only the results, and the calls are those that it has
  * sent.
  */
-export const callsOnTape = (exchanges: readonly TapedExchange[]): RecordedCall[] => {
+const callsOnTape = (exchanges: readonly TapedExchange[]): RecordedCall[] => {
   const sent = new Map<string, WireCall>()
   let conversations: RecordedCall[][] = []
   for (const exchange of exchanges) {

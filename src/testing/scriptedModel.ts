@@ -1,6 +1,15 @@
 import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
-import { checkOptions, object, type Rules, text } from '../messages/optionRules.ts'
+import {
+  checkOptions,
+  checkValue,
+  listOf,
+  object,
+  orWrite,
+  type Rule,
+  type Rules,
+  text,
+} from '../messages/optionRules.ts'
 import type { FinishReason, Usage } from '../messages/result.ts'
 import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../model/chatModel.ts'
 import { type Clock, systemClock } from '../model/clock.ts'
@@ -54,6 +63,28 @@ export type ScriptOptions = {
 
 const rules: Rules<ScriptOptions> = { clock: object, profile: object, provider: text, model: text }
 
+/** The kinds of steps, as `ScriptStep` has them. */
+const stepKinds = [
+  ...['text', 'thinking', 'toolCall', 'metadata', 'usage', 'responseId', 'finish'],
+  ...['deltas', 'delayMs', 'error', 'cut', 'hang'],
+]
+
+const stepRule: Rule = (name, value) =>
+  stepKinds.some((kind) => kind in Object(value))
+    ? undefined
+    : `${name} is not a step of a turn: write { text } or { toolCall: { name, arguments } }. The kinds are ${stepKinds.join(', ')}.`
+
+const turnRule: Rule = (name, value) =>
+  typeof value === 'string'
+    ? undefined
+    : orWrite(listOf(stepRule), (given) =>
+        Array.isArray(given) ? undefined : "a string, or a list of steps: [[{ text: 'Hi' }]]",
+      )(name, value)
+
+const turnsRule = orWrite(listOf(turnRule), (value) =>
+  Array.isArray(value) ? undefined : "scriptedModel(['first answer', 'second answer'])",
+)
+
 const everything: ModelProfile = {
   tools: true,
   parallelTools: true,
@@ -73,6 +104,7 @@ const everything: ModelProfile = {
  * ])
  */
 export const scriptedModel = (turns: readonly ScriptTurn[], options: ScriptOptions = {}): ScriptedModel => {
+  checkValue('The turns of scriptedModel', turns, turnsRule)
   checkOptions('The options of scriptedModel', options, rules)
   const clock = options.clock ?? systemClock
   const requests: ModelRequest[] = []
@@ -105,7 +137,12 @@ export const scriptedModel = (turns: readonly ScriptTurn[], options: ScriptOptio
 }
 
 const unexpected = (call: number): ScriptStep[] => [
-  { error: { name: 'OrchestrationError', message: `Call ${call} of the model is not in the script.` } },
+  {
+    error: {
+      name: 'OrchestrationError',
+      message: `Call ${call} of the model is not in the script: give it another turn.`,
+    },
+  },
 ]
 
 const stepsOf = (turn: ScriptTurn): readonly ScriptStep[] =>

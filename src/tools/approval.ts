@@ -1,5 +1,6 @@
 import type { JsonObject } from '../messages/json.ts'
 import type { ToolCallPart } from '../messages/messages.ts'
+import { unknownOption } from '../messages/optionRules.ts'
 
 /** The calls that an approval allows beyond the one, in the same run: every call of the tool, or those with the same arguments. */
 export type Remember = 'tool' | 'arguments'
@@ -15,8 +16,16 @@ export type ApprovalOptions = {
 /** The question that a decision is about; without it, the one that waits now. */
 export type AboutQuestion = {
   /** The `question` of the pending call that was shown: a decision on another question is refused. */
-  question?: string
+  question?: string | undefined
 }
+
+/** The fields of a decision that approves or rejects, and of one that answers. */
+const decisionFields = { approve: true, reason: true, arguments: true, remember: true, question: true }
+const answerFields = { result: true, isError: true, question: true }
+
+/** Says which field of a decision does not exist; undefined if all of them do. */
+export const unknownField = (name: string, decision: object): string | undefined =>
+  unknownOption(name, decision, 'result' in decision ? answerFields : decisionFields)
 
 /** A person's decision on a call; with a reason, the model learns why it was rejected. */
 export type Approval = boolean | ({ approve: boolean; reason?: string } & ApprovalOptions)

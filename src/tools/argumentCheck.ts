@@ -1,10 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
 import { numeric } from '../schema/dialect.ts'
 import { readSchema } from '../schema/readSchema.ts'
-import { type StandardSchema, validateJsonSchema } from './schema.ts'
+import { jsonLength } from '../schema/scope.ts'
+import { type StandardSchema, validateJsonSchema, workOf } from './schema.ts'
 
 /** The most schemas that are checked here; the server checks the others. */
 const mostSchemas = 2000
+
+/** The most places of the arguments times characters of the schema that are compared here; the server checks the others. */
+const mostCompared = 2 ** 26
 
 /** A recursive type is checked to this depth. */
 const mostRounds = 2
@@ -16,14 +20,23 @@ const mostRounds = 2
  */
 export const argumentCheck = (jsonSchema: JsonObject): StandardSchema<JsonObject> => {
   const { $defs, ...root } = readSchema(jsonSchema)
-  const loose = new Loosening(isJsonObject($defs) ? $defs : {}).schema(root, [])
-  const validate = validateJsonSchema<JsonObject>(loose)
+  const loosened = () => {
+    const loosening = new Loosening(isJsonObject($defs) ? $defs : {})
+    const schema = loosening.schema(root, [])
+    return { size: loosening.size, validate: validateJsonSchema<JsonObject>(schema, () => loosening.size) }
+  }
+  // Made when it is needed: a server may list a thousand tools that are never called.
+  let check: ReturnType<typeof loosened> | undefined
   return {
     '~standard': {
       version: 1,
       vendor: 'statewire',
-      validate: (value) => {
-        const checked = validate(withDefaults(root, value, deepestDefault))
+      validate: (given) => {
+        check ??= loosened()
+        const value = withDefaults(root, given, deepestDefault)
+        const isTooMuch = workOf(value, check.size, mostCompared) > mostCompared
+        if (isTooMuch && isJsonObject(value)) return { value }
+        const checked = check.validate(value)
         return checked.ok ? { value: checked.value } : { issues: [{ message: checked.problem }] }
       },
     },
@@ -37,10 +50,10 @@ const deepestDefault = 8
 const withDefaults = (schema: JsonValue | undefined, value: unknown, depth: number): unknown => {
   if (!isJsonObject(schema) || !isJsonObject(value) || depth === 0) return value
   const properties = isJsonObject(schema.properties) ? schema.properties : {}
-  const required = Array.isArray(schema.required) ? schema.required : []
+  const required = new Set(Array.isArray(schema.required) ? schema.required : [])
   const filled = Object.entries(properties).flatMap(([name, each]): [string, unknown][] => {
     if (Object.hasOwn(value, name)) return [[name, withDefaults(each, ownValue(value, name), depth - 1)]]
-    const isDue = required.includes(name) && isJsonObject(each) && each.default !== undefined
+    const isDue = required.has(name) && isJsonObject(each) && each.default !== undefined
     return isDue ? [[name, structuredClone(each.default)]] : []
   })
   return { ...value, ...Object.fromEntries(filled) }
@@ -53,6 +66,8 @@ const plain: ReadonlySet<string> = new Set(['type', 'enum', 'const', 'required',
 class Loosening {
   readonly #defs: JsonObject
   #left = mostSchemas
+  /** The characters that a value is compared with, roughly: a list of values counts in each schema that has it. */
+  size = 0
 
   constructor(defs: JsonObject) {
     this.#defs = defs
@@ -60,6 +75,7 @@ class Loosening {
 
   schema(given: JsonValue | undefined, open: readonly string[]): JsonObject {
     this.#left -= 1
+    this.size += 8
     if (!isJsonObject(given) || this.#left < 0) return {}
     const { properties, items, prefixItems, additionalProperties: extra, patternProperties } = given
     const all = [
@@ -71,12 +87,12 @@ class Loosening {
         return anyOf.length === 0 ? [] : [{ anyOf }]
       }),
     ]
+    const own = Object.entries(given).filter(
+      ([key]) => plain.has(key) || (numeric.has(key) && !/Contains$/.test(key)),
+    )
+    for (const [, each] of own) this.size += jsonLength(each)
     return {
-      ...Object.fromEntries(
-        Object.entries(given).filter(
-          ([key]) => plain.has(key) || (numeric.has(key) && !/Contains$/.test(key)),
-        ),
-      ),
+      ...Object.fromEntries(own),
       ...(isJsonObject(properties) && {
         properties: Object.fromEntries(
           Object.entries(properties).map(([name, each]) => [name, this.schema(each, open)]),

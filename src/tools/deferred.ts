@@ -1,9 +1,10 @@
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
+import { checkValue, listOf, orWrite } from '../messages/optionRules.ts'
 import { searchToolName } from '../model/deferredTools.ts'
 import type { WireToolCall } from '../model/delta.ts'
 import { parseArguments } from '../model/toolArguments.ts'
-import { isToolSource, type Tool, type ToolSource, tool } from './tool.ts'
+import { isToolSource, type Tool, type ToolSource, tool, toolRule } from './tool.ts'
 import { defaultMaxResult, errorResult } from './toolResult.ts'
 
 // Tools that a model finds when it needs them. What it found is in its conversation, as the results of its searches:
@@ -19,7 +20,7 @@ const longestQuery = 500
 const searchTool: Tool = tool({
   name: searchToolName,
   description:
-    'Finds tools by what they do. There are more tools than those that you see: search before you say that something cannot be done. Returns the names, the descriptions and the parameters of the tools that fit best.',
+    'Finds tools by what they do. There are more tools than the ones you see: search before you say that something cannot be done. Returns the names, the descriptions and the parameters of the tools that fit best.',
   input: {
     jsonSchema: {
       type: 'object',
@@ -72,6 +73,12 @@ const asDeferred = (each: Tool): Tool => {
  * @example new Agent('anthropic:claude-sonnet-5-5', { tools: [weather, deferred(await connectMcp({ url }))] })
  */
 export const deferred = (source: ToolSource | readonly (Tool | ToolSource)[]): ToolSource => {
+  const whole = 'tools' in Object(source) ? [source] : source
+  checkValue(
+    'What deferred() takes',
+    whole,
+    orWrite(listOf(toolRule), (value) => (Array.isArray(value) ? undefined : 'deferred([tool])')),
+  )
   const entries = 'tools' in source ? [source] : [...source]
   return {
     get tools() {

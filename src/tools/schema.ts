@@ -1,4 +1,4 @@
-import { Validator } from '@cfworker/json-schema'
+import { dereference, validate } from '@cfworker/json-schema'
 import { type $ZodRawIssue, type $ZodType, config, toJSONSchema, util } from 'zod/v4/core'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, type JsonObject } from '../messages/json.ts'
@@ -84,7 +84,8 @@ const notASchema = (what: string, given: unknown) =>
 
 /** Advice for a JSON Schema alone, and for the fields of an object without the object. */
 const adviceOn = (given: unknown): string => {
-  const { type, properties } = Object(given)
+  const { type, properties, schema } = Object(given)
+  if (isStandard(Object(schema))) return ' Write the schema itself, without { schema }.'
   if (typeof type === 'string' || Object(properties) === properties)
     return ' Write { jsonSchema: { … } } around this JSON Schema.'
   const isField = (field: unknown) => isStandard(Object(field))
@@ -115,14 +116,18 @@ const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
     const { $schema: _, '~standard': __, ...rest } = json
     return copyJson(rest) as JsonObject
   } catch (error) {
+    const problem = describeThrown(error)
+    const meant = Object.entries(writable).find(([type]) => problem.startsWith(`${type} `))?.[1]
+    const advice = `Write ${meant ? `${meant} instead` : 'a schema of plain JSON'}, or pass { jsonSchema, schema }.`
     throw new ConfigurationError(
-      `${what} cannot be written as JSON Schema for a model: ${describeThrown(error)}`,
-      {
-        cause: error,
-      },
+      `${what} cannot be written as JSON Schema for a model: ${problem}. ${advice}`,
+      { cause: error },
     )
   }
 }
+
+/** Types that a model can write, by the type of zod that it cannot. */
+const writable = { Date: 'z.iso.datetime()', Map: 'z.record()', Set: 'z.array()', BigInt: 'z.int()' }
 
 /** The JSON Schema that the library of a schema writes itself; undefined where it cannot. */
 const writtenByLibrary = (schema: StandardSchema, what: string): JsonObject | undefined => {
@@ -183,26 +188,55 @@ const unchecked = (thrown: unknown) => ({
       : `It cannot be checked: ${describeThrown(thrown)}`,
 })
 
-/** The check of values against a schema that `readSchema` has read. */
-export const validateJsonSchema = <T>(schema: JsonObject): ((value: unknown) => Validation<T>) => {
-  const validator = new Validator(schema, '2020-12', false)
-  const check = (value: unknown) => {
+/** The most places of a value times characters of a schema whose problems are all listed: each may repeat a list of values. */
+const mostListed = 1_000_000
+
+/** The most problems that are listed: the model corrects those, and sees the others when it tries again. */
+const mostProblems = 50
+
+/**
+ * The check of values against a schema that `readSchema` has read. The first problem ends the check; all are listed only if
+ * that is cheap, because a list of values may be repeated for each item of a long list. `sizeOf` counts the characters.
+ */
+export const validateJsonSchema = <T>(
+  schema: JsonObject,
+  sizeOf: () => number = () => JSON.stringify(schema).length,
+): ((value: unknown) => Validation<T>) => {
+  // Made when it is needed: a server may list a thousand tools that are never called.
+  let lookup: ReturnType<typeof dereference> | undefined
+  const check = (value: unknown, isWhole = false) => {
     try {
-      return validator.validate(value)
+      lookup ??= dereference(schema)
+      return validate(value, schema, '2020-12', lookup, !isWhole)
     } catch (thrown) {
       return { valid: false, errors: [unchecked(thrown)] }
     }
   }
   return (value) => {
-    const { valid, errors } = check(value)
+    const { valid, errors: first } = check(value)
     if (valid) return { ok: true, value: value as T }
+    const isCheap = workOf(value, sizeOf(), mostListed) <= mostListed
+    const errors = isCheap ? check(value, true).errors : first
     // The innermost errors say what is wrong; the ones around them only repeat where.
     const problems = errors.filter(({ keyword }) => keyword !== 'properties' && keyword !== 'items')
     return {
       ok: false,
       problem: (problems.length > 0 ? problems : errors)
+        .slice(0, mostProblems)
         .map(({ instanceLocation, error }) => `${instanceLocation.replace(/^#\/?/, '') || 'value'}: ${error}`)
         .join('; '),
     }
   }
+}
+
+/** The work of a check at most: each place of a value may meet each character of a schema. Not counted further than `most`. */
+export const workOf = (value: unknown, size: number, most: number): number => {
+  let work = 0
+  const open = [value]
+  while (open.length > 0 && work <= most) {
+    const next = open.pop()
+    work += size
+    if (typeof next === 'object' && next !== null) for (const each of Object.values(next)) open.push(each)
+  }
+  return work
 }

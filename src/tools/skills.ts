@@ -16,7 +16,7 @@ type Files = {
 }
 
 /** The name of the tool that loads a skill. */
-export const skillToolName = 'load_skill'
+const skillToolName = 'load_skill'
 
 const longestFile = 1_048_576
 const longestName = 64
@@ -142,7 +142,7 @@ const readFile = (folder: string, file: string, { fs, path }: Files): string => 
     regular(fs.fstatSync(opened), file)
     const bytes = new Uint8Array(size)
     const read = bytes.subarray(0, fs.readSync(opened, bytes, 0, size, 0))
-    if (read.includes(0)) throw new TypeError(`"${file}" is not a text.`)
+    if (read.includes(0)) throw new TypeError(`"${file}" is not a text file.`)
     return new TextDecoder().decode(read)
   } finally {
     fs.closeSync(opened)

@@ -1,4 +1,4 @@
-import type { AnyActorRef } from 'xstate'
+import type { AnyActorRef, Snapshot } from 'xstate'
 import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import {
@@ -8,10 +8,13 @@ import {
   flag,
   listOf,
   members,
+  object,
   oneOf,
   type Rule,
   type Rules,
+  rule,
   text,
+  wholeFrom,
 } from '../messages/optionRules.ts'
 import type { Usage } from '../messages/result.ts'
 import type { ToolWire } from '../model/chatModel.ts'
@@ -54,6 +57,10 @@ export type ToolOptions<S extends Schema, Deps = unknown, Name extends string = 
   execute?: (args: Infer<S>, context: ToolContext<Deps>) => Result
   /** Makes a person approve a call before it runs. Default: `false`. */
   needsApproval?: boolean | ((args: Infer<S>, run: { context: Deps }) => boolean)
+  /** The time that a person has to approve a call, or to answer one of an external tool. Default: no limit. */
+  expiresMs?: number
+  /** Decides on a call whose `expiresMs` are over. Default: `'reject'`. */
+  onExpired?: OnExpired
   /** The time that a call may take; `Infinity` for no limit. External tools have none. Default: 5 minutes. */
   timeoutMs?: number
   /** The run is complete once this tool has succeeded: the model does not see the result. Default: `false`. */
@@ -78,6 +85,12 @@ export type ToolOptions<S extends Schema, Deps = unknown, Name extends string = 
  */
 export type OnInterrupted = 'unknown' | 'rerun' | 'ask'
 
+/**
+ * The fate of a call that nothing was decided on in time. `reject`: the model learns that, and the call does not run. `approve`: it runs, unless it
+ * is in doubt or the agent has a policy: then it is rejected. `fail`: the run fails.
+ */
+export type OnExpired = 'reject' | 'approve' | 'fail'
+
 /** A tool ready to run; made by {@link tool}. `Deps` is the `context` that it needs. */
 export type Tool<Deps = unknown> = {
   readonly name: string
@@ -88,6 +101,10 @@ export type Tool<Deps = unknown> = {
   /** Null: an external tool. */
   readonly execute: ((args: unknown, context: ToolContext<Deps>) => unknown) | null
   readonly needsApproval: boolean | ((args: unknown, run: { context: Deps }) => boolean)
+  /** The time that people have to decide on a call, and what happens then; absent for no limit. */
+  readonly expiry?: { readonly ms: number; readonly outcome: OnExpired }
+  /** The time that a call sleeps: see `sleepTool`. */
+  readonly sleepMs?: (args: unknown) => number
   readonly timeoutMs: number
   readonly endsRun: boolean
   readonly onInterrupted: OnInterrupted
@@ -95,6 +112,10 @@ export type Tool<Deps = unknown> = {
   readonly repeatable: boolean
   /** True if its calls are runs of an agent: kept with the run that calls, step by step. */
   readonly isAgent: boolean
+  /** The tools of an agent that inherits the policy of the run that calls it. */
+  readonly inherits?: () => readonly AnyToolEntry[]
+  /** The agent (see `Agent.asTool`) or server that works on its calls in the background. */
+  readonly background?: BackgroundAgent
   /** True for a tool that the model finds by a search: see `deferred`. */
   readonly isDeferred?: true
   /** The entries of a request's `tools` that define it, by protocol; a function for the others. */
@@ -103,8 +124,23 @@ export type Tool<Deps = unknown> = {
   readonly origin?: string
 }
 
+/** An agent, or a tool of a server, whose calls are tasks: each works in the background while the run that started it continues. */
+export type BackgroundAgent = {
+  /** The prompt of a task, from the arguments of its call. */
+  promptOf(args: JsonObject): string
+  /** Makes the actor of a task, which reports to the run above `self`. It is not started yet. */
+  run(task: BackgroundTask, self: AnyActorRef): AnyActorRef
+  /** The run that started a task does not wait for it. */
+  readonly detached: boolean
+  /** The number of its tasks that work at the same time. */
+  readonly maxTasks: number
+}
+
+/** A task: its id, which is that of its call, its prompt, and the run that it belongs to. */
+export type BackgroundTask = { id: string; prompt: string; run: string; stored?: Snapshot<unknown> }
+
 /** A tool whose types are known: pages infer those of their messages from it. */
-export type TypedTool<Name extends string, Input, Output, Deps = unknown> = Tool<Deps> & {
+type TypedTool<Name extends string, Input, Output, Deps = unknown> = Tool<Deps> & {
   readonly name: Name
   /** Types only: no value is there. */
   readonly '~types'?: { input: Input; output: Output }
@@ -130,7 +166,9 @@ const rules: Rules<ToolOptions<Schema>> = {
   input: () => undefined,
   description: text,
   execute: callable,
-  needsApproval: (name, value) => (typeof value === 'function' ? undefined : flag(name, value)),
+  needsApproval: rule('true, false or a function', (value) => /^(boolean|function)$/.test(typeof value)),
+  expiresMs: wholeFrom(1),
+  onExpired: oneOf('reject', 'approve', 'fail'),
   timeoutMs: amount,
   endsRun: flag,
   onInterrupted: oneOf('unknown', 'rerun', 'ask'),
@@ -145,7 +183,29 @@ export const toolRule: Rule = (name, value) => {
   const isTool = typeof own === 'string' && typeof validate === 'function'
   if (isTool) return undefined
   if (Array.isArray(tools)) return listOf(toolRule)(`${name}.tools`, tools)
-  return `${name} is not a tool: make it with tool({ name, description, input, execute }).`
+  if ('serverTool' in Object(value))
+    return `${name} is run by the provider: write serverTools: [webSearch()], beside tools.`
+  if (typeof Object(value).asTool === 'function')
+    return `${name} is an agent: write agent.asTool({ name, description }).`
+  return foreignTool(name, value) ?? object(name, value) ?? `${name} is not a tool: make it with ${written}.`
+}
+
+const written = 'tool({ name, description, input, execute })'
+
+/** A tool as other libraries and providers write it. */
+const foreignTool: Rule = (name, value) => {
+  const { type, inputSchema, input_schema, parameters, schema, func, function: called } = Object(value)
+  if (Array.isArray(value)) return `${name} is a list of tools: write ...tools.`
+  if (typeof value === 'function') return `${name} is a function: write ${written}.`
+  if (typeof func === 'function' || schema !== undefined)
+    return `${name} is a tool of LangChain: write tool({ name, description, input: schema, execute: func }).`
+  if (inputSchema !== undefined)
+    return `${name} is a tool of another library: write tool({ name, description, input: inputSchema, execute }).`
+  if (called !== undefined || input_schema !== undefined || parameters !== undefined)
+    return `${name} is a definition alone: write tool({ name, description, input: { jsonSchema }, execute }).`
+  return typeof type === 'string'
+    ? `${name} has the form of a provider: tools that it runs are values, such as serverTools: [webSearch()], and yours are made with ${written}.`
+    : undefined
 }
 
 /**
@@ -179,18 +239,27 @@ export const tool = <
     throw new ConfigurationError(
       'What tool() takes is a tool already: use it as it is, or write { ...made, name } without tool() to change it.',
     )
+  if (typeof options === 'function' || typeof options === 'string')
+    throw new ConfigurationError(`What tool() takes is an object: write ${written}.`)
   checkOptions('What tool() takes', options, rules)
   const { name, execute, needsApproval = false } = options
   // What a name may hold differs between providers, and each says so itself; none allows blanks.
+  if (name === undefined) throw new ConfigurationError(`A tool needs a name: write ${written}.`)
   if (typeof name !== 'string' || !/^\S{1,128}$/.test(name)) {
     throw new ConfigurationError(
       `"${String(name)}" cannot be a tool name: use 1 to 128 characters without spaces (letters, digits, _ and - work everywhere).`,
     )
   }
+  checkExpiry(options)
   const compiled =
     options.input === undefined
       ? noArguments
       : compileSchema(options.input, `The input of the tool "${name}"`)
+  const { type } = compiled.jsonSchema
+  if (typeof type === 'string' && type.toLowerCase() !== 'object')
+    throw new ConfigurationError(
+      `The input of the tool "${name}" describes no object, and arguments have names: write z.object({ … }) around it.`,
+    )
   return {
     name,
     description: options.description ?? '',
@@ -201,6 +270,9 @@ export const tool = <
       typeof needsApproval === 'function'
         ? (args, run) => needsApproval(args as Infer<S>, run)
         : needsApproval,
+    ...(options.expiresMs !== undefined && {
+      expiry: { ms: options.expiresMs, outcome: options.onExpired ?? 'reject' },
+    }),
     timeoutMs: options.timeoutMs ?? defaultToolTimeoutMs,
     endsRun: options.endsRun ?? false,
     onInterrupted: options.onInterrupted ?? 'unknown',
@@ -210,6 +282,18 @@ export const tool = <
     ...(options.wire && { wire: options.wire }),
   }
 }
+
+/** Refuses an expiry that could never come, or that cannot decide. */
+const checkExpiry = ({ name, execute, expiresMs, onExpired }: Expiring): void => {
+  if (expiresMs === undefined && onExpired !== undefined)
+    throw new ConfigurationError(`onExpired of the tool "${name}" needs expiresMs: say when a call expires.`)
+  if (onExpired === 'approve' && !execute)
+    throw new ConfigurationError(
+      `onExpired of the external tool "${name}" cannot be 'approve', because its answer comes from outside: write 'reject' or 'fail'.`,
+    )
+}
+
+type Expiring = { name: string; execute?: unknown; expiresMs?: number; onExpired?: OnExpired }
 
 /** Any tool, with any `context`. */
 export type AnyTool = Tool<never>
@@ -226,13 +310,20 @@ export type AnyToolEntry = AnyTool | ToolSource
 
 export const isToolSource = (entry: AnyToolEntry): entry is ToolSource => 'tools' in entry
 
+/** The tools that were given themselves. Those of sources come and go. */
+export const withoutSources = (entries: readonly AnyToolEntry[]): AnyTool[] =>
+  entries.flatMap((entry) => (isToolSource(entry) ? [] : [entry]))
+
+const sameName = (name: string): string =>
+  `Two tools are named "${name}": give each its own name, such as { ...made, name }.`
+
 /** The tools by name; two of the same name are a mistake. */
 export const toolsByName = (entries: readonly AnyToolEntry[]): ReadonlyMap<string, Tool> => {
   const map = new Map<string, Tool>()
   for (const each of entries.flatMap((entry) => (isToolSource(entry) ? entry.tools : entry))) {
     // Several sources may bring the tool that searches them all.
     if (map.get(each.name) === each) continue
-    if (map.has(each.name)) throw new ConfigurationError(`Two tools are named "${each.name}".`)
+    if (map.has(each.name)) throw new ConfigurationError(sameName(each.name))
     // The caller passes the context that the tools need: the types of `Agent` make sure of it.
     map.set(each.name, each as Tool)
   }

@@ -48,10 +48,14 @@ const hidden = (problem: string, hide: (text: string) => string): string => {
 export const stackOf = ({ cause, message }: ToolExecutionError, hide: (text: string) => string): string =>
   hidden(stackIn(cause) ?? message, hide)
 
-const stackIn = (thrown: unknown): string | undefined => {
+/** The stack, with what caused it: `fetch failed` alone says nothing. */
+const stackIn = (thrown: unknown, depth = 0): string | undefined => {
   try {
-    const { stack } = Object(thrown)
-    return typeof stack === 'string' ? stack : undefined
+    const { stack, cause, errors } = Object(thrown)
+    if (typeof stack !== 'string') return undefined
+    const [inner = cause] = Array.isArray(errors) ? errors : []
+    const reason = depth < 4 ? stackIn(inner, depth + 1) : undefined
+    return reason === undefined ? stack : `${stack}\n  caused by ${reason}`
   } catch {
     return undefined
   }

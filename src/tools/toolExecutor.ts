@@ -1,4 +1,5 @@
 import type { AnyActorRef } from 'xstate'
+import { describeThrown } from '../messages/errors.ts'
 import { copyJson } from '../messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
 import type { Usage } from '../messages/result.ts'
@@ -140,5 +141,11 @@ const runTool = async (
     report: (progress) => report(call.id, progress),
     self,
   })
-  return toolResultOf(call, value, tool.maxResult)
+  // Many tools return their errors: the model gets the words, and the developer the stack.
+  if (value instanceof Error) throw value
+  try {
+    return toolResultOf(call, value, tool.maxResult)
+  } catch (cause) {
+    throw new TypeError(`The tool has run, but ${describeThrown(cause)}.`, { cause })
+  }
 }

@@ -1,6 +1,8 @@
+import { describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject } from '../messages/json.ts'
 import { partFlaw } from '../messages/messageFlaw.ts'
 import type { DataPart, LinkPart, Part, ToolCallPart, ToolResultPart } from '../messages/messages.ts'
+import { isThenable } from './isThenable.ts'
 
 type Answered = Pick<ToolCallPart, 'id' | 'name'>
 type Media = DataPart | LinkPart
@@ -69,11 +71,66 @@ const wholeAt = (text: string, index: number): number =>
 const contentOf = (value: unknown): { text: string; media: Media[] } => {
   if (typeof value === 'string') return { text: value, media: [] }
   const parts = partsOf(value)
-  // JSON has no undefined: a tool that returns nothing answers null.
-  if (!parts) return { text: JSON.stringify(value) ?? 'null', media: [] }
+  if (!parts) return { text: jsonTextOf(value), media: [] }
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const media = parts.filter((part) => part.type === 'data' || part.type === 'link')
   return { text: texts.join('\n'), media: copyJson(media) as Media[] }
+}
+
+/** The JSON of a value. What JSON would empty without a word is refused, so that a result is what the tool found. */
+const jsonTextOf = (value: unknown): string => {
+  const lost = lossOf(value)
+  if (lost !== undefined) throw new TypeError(`its result is ${lost}`)
+  const text = textOf(value)
+  const inside = text.includes('{}') ? lossIn(value) : undefined
+  if (inside !== undefined) throw new TypeError(`its result holds ${inside}`)
+  return text
+}
+
+const textOf = (value: unknown): string => {
+  try {
+    // JSON has no undefined: a tool that returns nothing answers null.
+    return JSON.stringify(value) ?? 'null'
+  } catch (cause) {
+    const problem = describeThrown(cause)
+    const flaw = /bigint/i.test(problem)
+      ? 'holds a BigInt, which JSON does not have: return String(value)'
+      : `is not JSON: ${problem}`
+    throw new TypeError(`its result ${flaw}`, { cause })
+  }
+}
+
+/** The name of something that JSON empties, and what to return instead. */
+const lossOf = (value: unknown): string | undefined => {
+  if (typeof value === 'function') return 'a function: return what it returns'
+  if (typeof value === 'symbol') return 'a symbol: return a string'
+  if (typeof value !== 'object' || value === null) return undefined
+  if (value instanceof Uint8Array || value instanceof ArrayBuffer)
+    return 'bytes: return dataPart(mimeType, bytes), or their text'
+  if ('toJSON' in value) return undefined
+  if (value instanceof Map) return 'a Map, which JSON empties: return Object.fromEntries(map)'
+  if (value instanceof Set) return 'a Set, which JSON empties: return [...set]'
+  if (value instanceof Error) return 'an Error, which JSON empties: throw it, or return its message'
+  if (isThenable(value)) return 'a promise: await it first'
+  if ('arrayBuffer' in value)
+    return 'a Response or a file: return await response.text(), or await response.json()'
+  return Symbol.asyncIterator in value || ('next' in value && typeof value.next === 'function')
+    ? 'a stream or an iterator: return a list of what it brings'
+    : undefined
+}
+
+/** The first value inside of another that JSON empties. It has been written as JSON before, so it is a tree. */
+const lossIn = (value: unknown): string | undefined => {
+  const open = [value]
+  while (open.length > 0) {
+    const next = open.pop()
+    // Behind a `toJSON` may be anything, also a circle.
+    if (typeof next !== 'object' || next === null || 'toJSON' in next) continue
+    const lost = lossOf(next)
+    if (lost !== undefined) return lost
+    for (const each of Object.values(next)) open.push(each)
+  }
+  return undefined
 }
 
 /** A part, or a list of nothing but parts, is content; any other value is JSON. */

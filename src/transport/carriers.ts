@@ -1,12 +1,15 @@
 import type { Dispatcher } from 'undici'
 import { UnknownEncoding } from './networkError.ts'
 
+/** Bytes in memory of their own, as `fetch` takes them. In TypeScript before 5.7 their type has no parameter. */
+export type Bytes = Uint8Array & { readonly buffer: ArrayBuffer }
+
 export type HttpRequest = {
   method: 'GET' | 'POST'
   url: URL
   headers: Record<string, string>
   /** Text for all but uploads. */
-  body?: string | Uint8Array<ArrayBuffer>
+  body?: string | Bytes
 }
 
 /** Reads one response header by its lower-case name. */

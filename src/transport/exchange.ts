@@ -6,22 +6,22 @@ import {
   type HttpRequest,
   type Lease,
 } from './carriers.ts'
-import { isMock, refusalOf } from './offline.ts'
+import { isMock, mockFetch, refusalOf } from './offline.ts'
 
 /**
- * The carrier of a request: a dispatcher of undici, another `fetch`, or else the global dispatcher of undici if a program has
- * set one, the environment's proxy, or the connections kept here.
+ * The carrier of a request: a dispatcher of undici, another `fetch`, or else a double of the global `fetch` in a test, the
+ * global dispatcher of undici if a program has set one, the environment's proxy, or the connections kept here.
  */
 export type Carrier = { dispatcher?: Dispatcher | undefined; fetch?: typeof fetch | undefined }
 
 /** Starts one HTTP exchange; the function returned closes its connection at once, and nothing is reported afterwards. */
 export const exchange = (request: HttpRequest, carrier: Carrier, handler: ExchangeHandler): (() => void) => {
-  const { fetch } = carrier
   const dispatcher = carrier.dispatcher ?? globalMock()
-  // Any other `fetch` of the caller answers for itself.
-  const isNetwork = fetch ? fetch === globalThis.fetch : !isMock(dispatcher)
+  // Any other `fetch` of the caller answers for itself. A double of the global one may pass requests on.
+  const isNetwork = carrier.fetch ? carrier.fetch === globalThis.fetch : !isMock(dispatcher)
   const refused = isNetwork ? refusalOf(request.url) : undefined
   if (refused) return failing(refused, handler)
+  const fetch = carrier.fetch ?? (dispatcher ? undefined : mockFetch())
   if (fetch) return fetchExchange(fetch, request, handler)
   if (dispatcher) return dispatchExchange(() => ({ dispatcher }), request, handler)
   return network ? ownExchange(network, request, handler) : firstExchange(request, handler)
@@ -88,7 +88,7 @@ const firstExchange = (request: HttpRequest, handler: ExchangeHandler): (() => v
   const withFetch = (): void => {
     if (!isClosed) close = fetchExchange(globalThis.fetch, request, handler)
   }
-  if (typeof process !== 'undefined' && 'bun' in process.versions) {
+  if (typeof process !== 'undefined' && process.versions?.bun !== undefined) {
     withFetch()
     return () => close()
   }

@@ -64,7 +64,7 @@ const kindOf = (head: string, contentType: string): 'sse' | 'json' | 'html' | 't
 
 const htmlPage = (): ErrorData => ({
   name: 'ModelError',
-  message: 'The server answered with an HTML page instead of a model stream; check baseUrl.',
+  message: 'The server answered with an HTML page instead of a model stream.',
   code: 'html_page',
   retryable: false,
 })

@@ -70,32 +70,54 @@ const hints: readonly Hint[] = [
   },
 ]
 
-const brokenOff = 'the connection broke off before the answer was complete. Check the network and proxies.'
+/** A server that speaks TLS ends a connection without it. */
+const brokenOffOn = ({ protocol }: URL, code: string): string => {
+  const scheme = protocol === 'http:' && code === 'UND_ERR_SOCKET' ? ', and whether baseUrl needs https' : ''
+  return `the connection broke off before the answer was complete. Check the network and proxies${scheme}.`
+}
 
 /** A failed connection as data. It names the host, never the path, the query or a header. */
 export const networkError = (thrown: unknown, url: URL, secrets: readonly string[] = []): ErrorData => {
   // A user's own `fetch` knows best what is wrong with its setup.
   if (thrown instanceof ConfigurationError) return redactError(errorDataOf(thrown), secrets)
-  const { name, message, code } = causeOf(thrown)
+  const { name, message, code, refusedBy } = causeOf(thrown)
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
   const hint = hints.find(({ codes }) => codes.test(code))
-  const host = `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`
+  const problem =
+    refusedBy && `${refusedBy.port}` !== port
+      ? `the proxy ${refusedBy.address}:${refusedBy.port} does not answer. Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY.`
+      : (hint?.problem ?? brokenOffOn(url, code))
+  const host = `${url.hostname}:${port}`
   return {
     name: 'ModelError',
-    message: `Request to ${host} failed (${code}): ${hint?.problem ?? brokenOff}`,
+    message: `Request to ${host} failed (${code}): ${problem}`,
     code,
     retryable: hint?.retryable ?? true,
     cause: { name, message: redact(message, secrets), code },
   }
 }
 
-type Cause = { name: string; message: string; code: string }
+type Cause = {
+  name: string
+  message: string
+  code: string
+  /** The place that refused the connection, which may be a proxy. */
+  refusedBy?: { address: string; port: number }
+}
 
 /** `fetch` and happy eyeballs hide the failure one level down, as a cause or as the first of several errors. */
 export const causeOf = (thrown: unknown): Cause => {
   if (!(thrown instanceof Error)) return { name: 'Error', message: String(thrown), code: 'network_error' }
-  const { code, cause } = thrown as Error & { code?: unknown }
+  const { code, cause, address, port } = thrown as Error &
+    Partial<Record<'code' | 'address' | 'port', unknown>>
   const inner = thrown instanceof AggregateError ? thrown.errors[0] : cause
   if (inner instanceof Error && (typeof code !== 'string' || thrown.message === '')) return causeOf(inner)
   const fallback = thrown.name === 'HTTPParserError' ? 'invalid_http' : 'network_error'
-  return { name: thrown.name, message: thrown.message, code: typeof code === 'string' ? code : fallback }
+  const isRefused = code === 'ECONNREFUSED' && typeof address === 'string' && typeof port === 'number'
+  return {
+    name: thrown.name,
+    message: thrown.message,
+    code: typeof code === 'string' ? code : fallback,
+    ...(isRefused && { refusedBy: { address, port } }),
+  }
 }

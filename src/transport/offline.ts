@@ -20,6 +20,20 @@ const mocks = new Set(['MockAgent', 'MockPool', 'MockClient', 'SnapshotAgent'])
 export const isMock = (dispatcher: object | undefined): boolean =>
   dispatcher !== undefined && mocks.has(dispatcher.constructor.name)
 
+/**
+ * The `fetch` of this process if a test has put a double in its place: a spy, which keeps its calls in `mock` (Vitest, Jest,
+ * `node:test`), or that of msw and nock, whose library names itself. Others that wrap `fetch`, such as Next, are not meant.
+ */
+export const mockFetch = (): typeof fetch | undefined => {
+  const { fetch } = globalThis
+  if (typeof fetch !== 'function') return undefined
+  // Read, because the spies of Node answer only when they are asked for it.
+  const isMock = Reflect.get(fetch, 'mock') !== undefined || interceptor in globalThis
+  return isMock ? fetch : undefined
+}
+
+const interceptor = Symbol.for('fetch-interceptor')
+
 /** Options of {@link blockRequests}. */
 export type BlockOptions = {
   /** The servers that may still be asked, by their URLs: a simulator, for example. Default: none. */

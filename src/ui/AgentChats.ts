@@ -1,15 +1,17 @@
-import type { AgentEmitted } from '../../machines/agent/events.ts'
-import type { Agent, AnyAgent, StartFrom } from '../agent/Agent.ts'
+import type { AgentEmitted, CallCommand } from '../../machines/agent/events.ts'
+import { currentTools } from '../../machines/tools/runTools.ts'
+import type { Agent } from '../agent/Agent.ts'
 import { agentInternals } from '../agent/AgentInternals.ts'
 import { commandFor } from '../agent/commands.ts'
-import type { AnyOptions } from '../agent/options.ts'
+import type { AnyAgent, AnyOptions, StartFrom } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
 import { conversationOf, policyAfter } from '../durable/conversation.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { PendingApproval, PendingCall } from '../messages/result.ts'
 import type { StandardSchema } from '../tools/schema.ts'
-import { type Tool, tool, toolsByName } from '../tools/tool.ts'
+import { type Tool, tool } from '../tools/tool.ts'
+import { onAbort } from '../transport/onAbort.ts'
 import type { ClientTool } from './clientMessages.ts'
 import { HttpError } from './request.ts'
 import {
@@ -25,6 +27,7 @@ import {
   type TurnOutcome,
   withUsage,
 } from './turn.ts'
+import type { WaitingRuns } from './WaitingRuns.ts'
 
 /**
  * Chats with an agent in this process. The client keeps the conversation and sends it with every question. Only runs that
@@ -45,7 +48,7 @@ export class AgentChats implements Chats {
     // A client that asks something else no longer wants to decide.
     this.#waiting.delete(chatId)
     const metadata = id === undefined ? {} : { metadata: { id } }
-    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata })
+    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata }, context)
     return { ...turn, ...(id !== undefined && { promptId: id }) }
   }
 
@@ -62,7 +65,7 @@ export class AgentChats implements Chats {
     const options = this.#options(context, agent)
     // Deleted first, so that the same decision cannot be used twice.
     this.#waiting.delete(chatId)
-    return this.#turn(chatId, { snapshot: pending.snapshot, decisions }, options, agent)
+    return this.#turn(chatId, { snapshot: pending.snapshot, decisions }, options, context, agent)
   }
 
   async current(): Promise<undefined> {}
@@ -75,7 +78,13 @@ export class AgentChats implements Chats {
     return { context, clientTools: clientToolsFor(agent, tools) }
   }
 
-  #turn(chatId: string, from: StartFrom, options: AgentTurnOptions, agent = this.#agent): Turn {
+  #turn(
+    chatId: string,
+    from: StartFrom,
+    options: AgentTurnOptions,
+    { client }: TurnContext,
+    agent = this.#agent,
+  ): Turn {
     return {
       follow: async (listener) => {
         let live: LiveTurn | undefined
@@ -92,7 +101,7 @@ export class AgentChats implements Chats {
         try {
           const { pendingApproval, outcome } = await turn
           if (pendingApproval) {
-            this.#waiting.put(chatId, pendingApproval, agent)
+            this.#waiting.put(chatId, pendingApproval, { agent, client })
             // The client may ask something else instead of deciding: what the policy has seen, it has seen.
             const { policy } = policyAfter({ snapshot: pendingApproval.snapshot })
             if (policy) onPolicy(policy)
@@ -143,10 +152,15 @@ const joinedTurn = ({ run, end }: LiveTurn, decisions: Decisions): Turn => {
 
 const decideOn = (run: AnyRun, callId: string, decision: Decisions[string]): void => {
   const command = commandFor(callId, decision)
-  if (command.type === 'tool.approve') run.approve(callId, command)
-  else if (command.type === 'tool.reject') run.reject(callId, command.reason, command)
-  else run.answer(callId, command.result, command)
+  if (command.type === 'tool.approve') run.approve(callId, optionsIn(command))
+  else if (command.type === 'tool.reject') run.reject(callId, command.reason, aboutIn(command))
+  else run.answer(callId, command.result, { ...aboutIn(command), isError: command.isError === true })
 }
+
+const aboutIn = ({ question }: CallCommand) => (question === undefined ? {} : { question })
+
+const optionsIn = ({ type: _, callId: __, ...options }: Extract<CallCommand, { type: 'tool.approve' }>) =>
+  options
 
 const lastEvent = ({ pending, finishReason, usage }: TurnOutcome): TurnEvent =>
   pending.length > 0
@@ -164,15 +178,21 @@ export const agentTurn = async (
   { onEvent, signal, onRun }: Pick<TurnListener, 'onEvent' | 'signal'> & { onRun?: (run: AnyRun) => void },
 ): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
-  const lost = new AbortController()
+  let lost: { reason: unknown } | undefined
+  // Not AbortSignal.any, which the edge runtime of Next does not have.
+  const end = new AbortController()
+  const leave = () => end.abort(signal.reason)
+  const forget = onAbort(signal, leave)
+  if (signal.aborted) leave()
   const isTyped = options.schema !== undefined
   const send = (event: TurnEvent) => {
     // A typed answer is shown once it is whole: its text may be that of a tool, or be corrected.
     if (isTyped && (event.type === 'text' || event.type === 'restart')) return
     try {
-      if (!lost.signal.aborted) onEvent(event)
+      if (!lost) onEvent(event)
     } catch (thrown) {
-      lost.abort(thrown)
+      lost = { reason: thrown }
+      end.abort(thrown)
     }
   }
   const internals = agentInternals(agent)
@@ -180,7 +200,7 @@ export const agentTurn = async (
   const sent = internals.send(from, {
     ...options,
     ...(clientTools.length > 0 && { tools: [...internals.tools, ...clientTools] }),
-    signal: AbortSignal.any([signal, lost.signal]),
+    signal: end.signal,
     onRun: (run, ofRun) => {
       leftPolicy = () => ofRun.policy
       follow(run, send)
@@ -192,9 +212,12 @@ export const agentTurn = async (
     if (policy) onPolicy?.(policy)
   }
   const { pendingApproval, output, messages, finishReason, usage } = await sent
-    .finally(keepPolicy)
+    .finally(() => {
+      forget()
+      keepPolicy()
+    })
     .catch((error: unknown) => {
-      throw lost.signal.aborted ? lost.signal.reason : error
+      throw lost ? lost.reason : error
     })
   if (isTyped && !pendingApproval) onEvent({ type: 'text', text: JSON.stringify(output) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
@@ -243,7 +266,7 @@ const longestClientTools = 256_000
 
 /** Makes the tools of a client, which answers their calls itself. Their names must differ from those of the agent's tools. */
 export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]): Tool[] => {
-  const taken = new Set(toolsByName(agentInternals(agent).tools).keys())
+  const taken = new Set(currentTools(agentInternals(agent).tools).keys())
   const length = JSON.stringify(described).length
   if (length > longestClientTools)
     throw new HttpError(400, `The tools have more than ${longestClientTools} characters: send fewer.`)
@@ -256,92 +279,4 @@ export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]
       throw error instanceof ConfigurationError ? new HttpError(400, error.message) : error
     }
   })
-}
-
-/** Conversations whose policies are kept. */
-const mostPolicies = 10_000
-
-/** A run as JSON, and the agent that continues it. */
-type Waiting = { stored: string; at: number; agent: Agent | undefined }
-
-/**
- * Runs that wait for a decision, by the id of their chat, as JSON. The oldest make room for new ones, and each is dropped
- * when it is too old. A run holds the conversation of its client, which may be megabytes: `maxText` limits the characters of
- * all, and the largest are dropped first, so that a client with large conversations drops its own and not those of others.
- */
-export class WaitingRuns {
-  readonly #max: number
-  readonly #maxAgeMs: number
-  readonly #maxText: number
-  /** Runs in the order of their age. */
-  readonly #runs = new Map<string, Waiting>()
-  #text = 0
-  /** The policies of conversations, as JSON, the oldest first. */
-  readonly #policies = new Map<string, string>()
-  /** Conversations with a policy that are being answered. */
-  readonly #answering = new Set<string>()
-
-  constructor(max: number, maxAgeMs: number, maxText = 64 * 1024 * 1024) {
-    this.#max = max
-    this.#maxAgeMs = maxAgeMs
-    this.#maxText = maxText
-  }
-
-  get(id: string): { pending: PendingApproval; agent: Agent | undefined } | undefined {
-    this.#forgetOld()
-    const found = this.#runs.get(id)
-    return found && { pending: JSON.parse(found.stored), agent: found.agent }
-  }
-
-  put(id: string, pending: PendingApproval, agent?: Agent): void {
-    this.delete(id)
-    const stored = JSON.stringify(pending)
-    this.#runs.set(id, { stored, at: Date.now(), agent })
-    this.#text += stored.length
-    this.#forgetOld()
-  }
-
-  /** The policy of a conversation that the page keeps: it is not for the page to say what the policy has seen. */
-  policyOf(id: string): JsonObject | undefined {
-    const stored = this.#policies.get(id)
-    return stored === undefined ? undefined : JSON.parse(stored)
-  }
-
-  /** Begins an answer of a conversation with a policy; the function returned ends it. */
-  enter(id: string): () => void {
-    if (this.#answering.has(id)) throw new HttpError(409, 'This chat is still answering: wait, or stop it.')
-    this.#answering.add(id)
-    return () => void this.#answering.delete(id)
-  }
-
-  keepPolicy(id: string, policy: JsonObject): void {
-    this.#policies.delete(id)
-    this.#policies.set(id, JSON.stringify(policy))
-    const [oldest = ''] = this.#policies.keys()
-    if (this.#policies.size > mostPolicies) this.#policies.delete(oldest)
-  }
-
-  delete(id: string): void {
-    this.#text -= this.#runs.get(id)?.stored.length ?? 0
-    this.#runs.delete(id)
-  }
-
-  #forgetOld(): void {
-    for (const [id, { at }] of this.#runs) {
-      if (this.#runs.size <= this.#max && Date.now() - at < this.#maxAgeMs) break
-      this.delete(id)
-    }
-    while (this.#text > this.#maxText) this.delete(this.#largest())
-  }
-
-  #largest(): string {
-    let largest = ''
-    let length = -1
-    for (const [id, { stored }] of this.#runs) {
-      if (stored.length <= length) continue
-      largest = id
-      length = stored.length
-    }
-    return largest
-  }
 }

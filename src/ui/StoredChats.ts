@@ -1,29 +1,23 @@
 import { commandFor } from '../agent/commands.ts'
 import type { DurableChat, DurableRun, StoredRuns, TurnOptions } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
-import { isJsonObject, type JsonValue } from '../messages/json.ts'
-import { type ChatMessage, textOf, toolResultsOf } from '../messages/messages.ts'
-import type { PendingCall, Usage } from '../messages/result.ts'
+import type { JsonValue } from '../messages/json.ts'
+import { type ChatMessage, type Part, textOf } from '../messages/messages.ts'
+import type { PendingCall } from '../messages/result.ts'
+import { newId } from '../model/newId.ts'
 import { within } from '../transport/onAbort.ts'
 import { HttpError } from './request.ts'
+import { isPrompt, promptOf, turnOf, wholeHistory, withUsages } from './storedTurn.ts'
 import {
   type Chats,
   type Decisions,
-  eventsOf,
   nothingDecided,
   promptIdOf,
   type Question,
   questionIdOf,
   type Turn,
   type TurnContext,
-  type TurnEvent,
-  type TurnListener,
-  type TurnOutcome,
-  withUsage,
 } from './turn.ts'
-
-/** The place to continue in the stream of a run: after the wait for these calls, of which some questions are decided. */
-type After = { waited: readonly PendingCall[]; decided: readonly string[] }
 
 /** The longest time that an aborted answer may take to end. */
 const longestEndMs = 10_000
@@ -48,10 +42,12 @@ export class StoredChats implements Chats {
         'Stored chats do not take tools from a page: give them to the agent, without execute.',
       )
     const chat = await this.#chat(chatId)
+    const queued = await this.#queue(chat, question, () => this.ask(chatId, question, context))
+    if (queued) return queued
     // A client that asks something else no longer needs this answer.
     await this.#end(chat, 'the user has asked something else')
     const { run, promptId } = await askIn(chat, question, context)
-    return turnOf(chat, run, promptId)
+    return turnOf(chat, run, { promptId })
   }
 
   async resume(
@@ -64,42 +60,71 @@ export class StoredChats implements Chats {
     const decisions = Object.entries(decide(waited))
     if (!run || decisions.length === 0) throw nothingDecided()
     const decided = new Set(decisions.map(([callId]) => callId))
-    for (const [callId, decision] of decisions) {
-      try {
-        await this.#runs.send(run.id, commandFor(callId, decision))
-      } catch (error) {
-        // Another request was faster.
-        throw error instanceof ConfigurationError ? nothingDecided() : error
-      }
+    // Sent together: a run is restored for a decision, and stopped when it has waited for the next one.
+    const sent = decisions.map(([callId, decision]) => this.#runs.send(run.id, commandFor(callId, decision)))
+    for (const each of await Promise.allSettled(sent)) {
+      if (each.status === 'fulfilled') continue
+      // Another request was faster.
+      throw each.reason instanceof ConfigurationError ? nothingDecided() : each.reason
     }
-    return turnOf(chat, run, undefined, {
-      waited,
-      decided: waited.filter(({ id }) => decided.has(id)).map(questionIdOf),
+    return turnOf(chat, run, {
+      after: { waited, decided: waited.filter(({ id }) => decided.has(id)).map(questionIdOf) },
     })
   }
 
-  async current(chatId: string): Promise<Turn | undefined> {
+  async current(chatId: string, promptId?: string): Promise<Turn | undefined> {
     const chat = await this.#chat(chatId)
     const run = await chat.run()
     if (!run) return undefined
     const isOver = !(await isUnderWay(run))
     if (isOver && !(await hasJustEnded(run))) return undefined
     const asked = await promptOf(chat, run)
-    return { ...turnOf(chat, run, asked && promptIdOf(asked)), isOver }
+    const first = asked && promptIdOf(asked)
+    if (promptId === undefined) return { ...turnOf(chat, run, { promptId: first, isWhole: true }), isOver }
+    if (promptId === first) return { ...turnOf(chat, run, { promptId }), isOver }
+    const all = await chat.history({ partial: true })
+    const begin = all.findLastIndex((message) => promptIdOf(message) === first)
+    const isOfRun = all.slice(begin).some((message) => promptIdOf(message) === promptId)
+    return isOfRun ? { ...turnOf(chat, run, { promptId, from: 'prompt' }), isOver } : undefined
   }
 
   async stop(chatId: string): Promise<void> {
     await this.#end(await this.#chat(chatId), 'the user has stopped it')
   }
 
-  async history(chatId: string): Promise<ChatMessage[]> {
+  async history(chatId: string, now = false): Promise<ChatMessage[]> {
     const chat = await this.#chat(chatId)
     const run = await chat.run()
     if (!run || !(await isUnderWay(run))) return wholeHistory(chat)
+    if (now) {
+      const partial = await chat.history({ partial: true })
+      return withUsages(partial.slice(0, partial.findLastIndex(isAsked) + 1))
+    }
     const history = await chat.history()
     // A regenerated answer follows a prompt that is already there.
     const asked = history.at(-1)?.role === 'user' ? undefined : await promptOf(chat, run)
     return withUsages([...history, ...(asked ? [asked] : [])])
+  }
+
+  /** Queues a question behind the answer that is being given. Undefined if there is none, or if it waits for a person. */
+  async #queue(
+    chat: DurableChat,
+    { prompt, id = newId(), intent }: Question,
+    askAgain: () => Promise<Turn>,
+  ): Promise<Turn | undefined> {
+    const text = plainText(prompt)
+    const run = await chat.run()
+    if (!run || intent !== 'new' || text === undefined) return undefined
+    const { status, pending } = await run.info()
+    if (status !== 'running' && (status !== 'waiting' || pending.length > 0)) return undefined
+    const message = { type: 'message', text, when: 'idle', metadata: { id } } as const
+    // A page that is not sure whether it arrived sends it again.
+    const delivery = await this.#runs.send(run.id, message, { commandId: `prompt ${id}` })
+    if (delivery === 'refused') return undefined
+    // A sleep ends when the user writes.
+    if (status === 'waiting')
+      await unlessOver(this.#runs.wake(run.id, { at: new Date(), commandId: `wake ${id}` }))
+    return turnOf(chat, run, { promptId: id, askAgain })
   }
 
   #chat(chatId: string): Promise<DurableChat> {
@@ -109,12 +134,7 @@ export class StoredChats implements Chats {
   async #end(chat: DurableChat, reason: string): Promise<void> {
     const run = await chat.run()
     if (!run || !(await isUnderWay(run))) return
-    try {
-      await this.#runs.send(run.id, { type: 'abort', reason })
-    } catch (error) {
-      // It has ended meanwhile.
-      if (!(error instanceof ConfigurationError)) throw error
-    }
+    await unlessOver(this.#runs.send(run.id, { type: 'abort', reason }))
     if (await isWithin(longestEndMs, run.result)) return
     // No process runs it at the moment: the next process aborts it.
     throw new HttpError(409, 'The chat is still answering: try again later.')
@@ -130,6 +150,19 @@ const isWithin = (ms: number, promise: Promise<unknown>): Promise<boolean> => {
   return within(settled, { ms, timeout: () => new Error('late') }).catch(() => false)
 }
 
+/** The text of a prompt; undefined if it has other parts, too. */
+const plainText = (prompt: readonly Part[]): string | undefined =>
+  prompt.every(({ type }) => type === 'text') ? textOf({ role: 'user', parts: [...prompt] }) : undefined
+
+/** Waits for a command to a run that may have ended meanwhile. */
+const unlessOver = async (sent: Promise<unknown>): Promise<void> => {
+  try {
+    await sent
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+  }
+}
+
 const isUnderWay = async (run: DurableRun): Promise<boolean> => {
   const { status } = await run.info()
   return status === 'running' || status === 'waiting'
@@ -143,42 +176,8 @@ const hasJustEnded = async (run: DurableRun): Promise<boolean> => {
   return status === 'complete' && Date.now() - updatedAt.getTime() < justEndedMs
 }
 
-/** The prompt of a run: the first message that it shows, or, if it answers again, the last one before it. */
-const promptOf = async (chat: DurableChat, run: DurableRun): Promise<ChatMessage | undefined> => {
-  for await (const { chunk } of run.stream()) {
-    const [asked] = chunk.messages.filter(isPrompt)
-    if (asked) return asked
-    break
-  }
-  return (await chat.history()).findLast(isPrompt)
-}
-
-// A page shows the same ids and tokens after a reload. The prompt keeps its id, and what the answer before it used.
-
-/** The conversation of a chat that is not answering, with what each answer used. */
-const wholeHistory = async (chat: DurableChat): Promise<ChatMessage[]> => {
-  const history = await chat.history()
-  const run = await chat.run()
-  if (!run) return history
-  const asked = await promptOf(chat, run)
-  const { status, usage } = await run.info()
-  // An answer that broke off may have been dropped, with its prompt.
-  const last = history.findLast(isPrompt)
-  const isKept = status === 'complete' || (last && asked && promptIdOf(last) === promptIdOf(asked))
-  return withUsage(withUsages(history), isKept ? usage : usageBefore(asked))
-}
-
-/** Adds what the earlier answers used: the prompt after each of them says so. */
-const withUsages = (history: readonly ChatMessage[]): ChatMessage[] =>
-  history.map((message, index) => {
-    const usage = usageBefore(history[index + 1])
-    return (usage && withUsage([message], usage)[0]) || message
-  })
-
-const usageBefore = (prompt: ChatMessage | undefined): Usage | undefined => {
-  const usage = prompt?.metadata?.usageBefore
-  return isJsonObject(usage) ? usage : undefined
-}
+/** Distinguishes a question of the page from other messages of its run, such as what steers it, or the result of a task. */
+const isAsked = (message: ChatMessage): boolean => isPrompt(message) && promptIdOf(message) !== undefined
 
 /** The metadata of a prompt after these messages. */
 const metadataOf = (id: string | undefined, usage: JsonValue | undefined): Pick<TurnOptions, 'metadata'> => {
@@ -233,91 +232,3 @@ const placeAfter = (asked: readonly string[], stored: readonly ChatMessage[]): n
   }
   return prompts[matched] ?? stored.length
 }
-
-const isPrompt = (message: ChatMessage): boolean =>
-  message.role === 'user' && toolResultsOf(message).length === 0
-
-const turnOf = (chat: DurableChat, run: DurableRun, promptId: string | undefined, after?: After): Turn => ({
-  ...(promptId !== undefined && { promptId }),
-  follow: async (listener) => {
-    const { onEvent, signal } = listener
-    onEvent({ type: 'begin', runId: run.id })
-    const showState = stateShower(run, onEvent)
-    const waits = await followTo(run, listener, showState, after)
-    if (signal.aborted) return undefined
-    await showState()
-    if (waits) onEvent({ type: 'waits', calls: waits })
-    else {
-      const { finishReason, usage } = await run.result
-      onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
-    }
-    return outcomeOf(chat, run)
-  },
-  outcome: () => outcomeOf(chat, run),
-})
-
-/** Waits for the end of a run, or for its next wait. The run continues without its reader. */
-const outcomeOf = async (chat: DurableChat, run: DurableRun): Promise<TurnOutcome> => {
-  const { messages, finishReason, usage, pendingApproval } = await run.result
-  // The conversation of a chat is without an answer that waits.
-  const asked = pendingApproval && withUsages([...(await chat.history()), ...messages])
-  return {
-    messages: asked ?? (await wholeHistory(chat)),
-    finishReason,
-    ...(usage && { usage }),
-    pending: pendingApproval?.calls ?? [],
-  }
-}
-
-/** Passes on the chunks of a run, up to its end or to a wait that is still open. */
-const followTo = async (
-  run: DurableRun,
-  { onEvent, ready, signal }: TurnListener,
-  showState: () => Promise<void>,
-  after: After | undefined,
-): Promise<readonly PendingCall[] | undefined> => {
-  let isShown = after === undefined
-  let cursor: string | undefined
-  let last: TurnEvent['type'] | undefined
-  for (;;) {
-    let waited: readonly PendingCall[] | undefined
-    for await (const { cursor: at, chunk } of run.stream({ signal, ...(cursor && { after: cursor }) })) {
-      cursor = at
-      waited = chunk.pendingApproval?.calls
-      if (!isShown) continue
-      const events = [...eventsOf(chunk)]
-      if (events.some(({ type }) => type !== last)) await showState()
-      for (const event of events) onEvent(event)
-      last = events.at(-1)?.type ?? last
-      await ready()
-    }
-    if (!waited || signal.aborted) return undefined
-    const isDecided = waited.every((call) => after?.decided.includes(questionIdOf(call)))
-    // A part of what it waited for may have been decided on meanwhile.
-    if (!isShown) isShown = isPartOf(after?.waited ?? [], waited)
-    else if (!isDecided && (await isOpen(run, waited))) return waited
-  }
-}
-
-/** Shows the state that a run is in, whenever it has changed. */
-const stateShower = (run: DurableRun, onEvent: TurnListener['onEvent']): (() => Promise<void>) => {
-  let shown = ''
-  return async () => {
-    const { state } = await run.info()
-    if (state === shown) return
-    shown = state
-    onEvent({ type: 'state', state })
-  }
-}
-
-/** True if a run still waits for these calls. */
-const isOpen = async (run: DurableRun, calls: readonly PendingCall[]): Promise<boolean> => {
-  const { status, pending } = await run.info()
-  return status === 'waiting' && isSame(calls, pending)
-}
-
-const isSame = (some: readonly PendingCall[], others: readonly PendingCall[]): boolean =>
-  some.length === others.length && isPartOf(some, others)
-
-const isPartOf = (some: readonly PendingCall[], others: readonly PendingCall[]): boolean =>
-  some.every((call) => others.some((other) => questionIdOf(other) === questionIdOf(call)))

@@ -59,7 +59,7 @@ const add = (
   const last = history.at(-1)
   if (last?.role !== role) history.push({ role, parts: [...parts], ...(metadata && { metadata }) })
   else {
-    last.parts.push(...parts)
+    for (const part of parts) last.parts.push(part)
     if (metadata) last.metadata = { ...last.metadata, ...metadata }
   }
 }
@@ -69,7 +69,7 @@ const resultOf = ({ id, name }: ToolCallPart, results: ClientMessage['results'])
     type: 'toolResult',
     id,
     name,
-    result: JSON.stringify({ error: 'This call did not run: it was never decided.' }),
+    result: JSON.stringify({ error: 'This call did not run: no decision was made on it.' }),
     isError: true,
   }
 

@@ -9,7 +9,7 @@ export type Outlet = {
 }
 
 /** Limits of a stream: the time between keep-alives, and the bytes that may be unread. */
-export type StreamLimits = { keepAliveMs: number; maxUnreadBytes: number }
+type StreamLimits = { keepAliveMs: number; maxUnreadBytes: number }
 
 /** Writes the events. The signal is aborted when the reader has left. */
 export type WriteEvents = (outlet: Outlet, signal: AbortSignal) => Promise<void>
@@ -32,10 +32,11 @@ export const eventStream = (
   write: WriteEvents,
 ): Response => {
   const source = new EventSource(request.signal, limits, write)
-  const body = new ReadableStream<Uint8Array>(
-    source,
-    new ByteLengthQueuingStrategy({ highWaterMark: limits.maxUnreadBytes }),
-  )
+  // Not a ByteLengthQueuingStrategy, which the edge runtime of Next does not have.
+  const body = new ReadableStream<Uint8Array>(source, {
+    highWaterMark: limits.maxUnreadBytes,
+    size: (chunk) => chunk.byteLength,
+  })
   const general = {
     'content-type': 'text/event-stream',
     'cache-control': 'no-cache',

@@ -1,16 +1,19 @@
 import type { AnyActorLogic } from 'xstate'
-import { Agent, type AnyAgent } from '../agent/Agent.ts'
+import { Agent } from '../agent/Agent.ts'
+import type { AnyAgent } from '../agent/options.ts'
 import type { StoredRuns } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import { callable, checkOptions, type Rules, rule, wholeFrom, withDefaults } from '../messages/optionRules.ts'
+import { safeText } from '../messages/warn.ts'
 import { longestTimerMs } from '../transport/onAbort.ts'
-import { AgentChats, WaitingRuns } from './AgentChats.ts'
+import { AgentChats } from './AgentChats.ts'
 import type { Page } from './page.ts'
 import type { ReportOptions } from './reports.ts'
 import { HttpError } from './request.ts'
 import { StoredChats } from './StoredChats.ts'
 import { type Chats, noDetails, type TurnContext } from './turn.ts'
+import { WaitingRuns } from './WaitingRuns.ts'
 
 /** Options of every handler. None is required. */
 export type HandlerOptions = ReportOptions & {
@@ -55,6 +58,11 @@ export type ChatHandlerOptions<For extends Served = Served> = HandlerOptions &
      * only one agent.
      */
     agent?: string | ((request: Request, chatId: string, body: JsonObject) => string | Promise<string>)
+    /**
+     * Names the client of a request, such as its user or its address. When the room for waiting chats of an agent is full,
+     * the client that has most of it drops one. Default: all requests are of one client.
+     */
+    client?: (request: Request, chatId: string) => string | Promise<string>
     /** The most chats of an agent that may wait for a decision; the oldest are dropped. Default: 1,000. */
     maxWaiting?: number
     /** The longest time that a chat of an agent may wait, in milliseconds. Default: a day. */
@@ -85,7 +93,8 @@ export const chatHandlerRules: Rules<ChatHandlerOptions> = {
   ...handlerRules,
   authorize: callable,
   context: callable,
-  agent: rule('a text or a function', (value) => typeof value === 'string' || typeof value === 'function'),
+  client: callable,
+  agent: rule('a string or a function', (value) => typeof value === 'string' || typeof value === 'function'),
   maxWaiting: wholeFrom(1),
   maxWaitMs: wholeFrom(1),
 }
@@ -100,7 +109,7 @@ export const handlerDefaults: HandlerLimits = {
 }
 
 /** Finds the chats for a request. */
-export type FindChats = (request: Request, chatId: string, body: JsonObject) => Promise<Chats>
+type FindChats = (request: Request, chatId: string, body: JsonObject) => Promise<Chats>
 
 /** The chats of a handler: those of an agent, or stored ones. */
 export const chatsOf = (served: Served, options: ChatHandlerOptions): FindChats => {
@@ -113,18 +122,22 @@ export const chatsOf = (served: Served, options: ChatHandlerOptions): FindChats 
     const chats = new AgentChats(served, waiting)
     return async () => chats
   }
-  if (typeof served !== 'function') throw notServed()
+  if (typeof served !== 'function') throw notServed(served)
   return async (...asked) => {
     const agent = await served(...asked)
     if (agent instanceof Agent) return new AgentChats(agent, waiting)
-    throw notServed()
+    throw notServed(agent)
   }
 }
 
-const notServed = () =>
-  new ConfigurationError(
-    'A chat needs an agent (new Agent(model)), a function that returns one, or stored runs with chats (openRuns of statewire/durable).',
+const notServed = (served: unknown) => {
+  const what =
+    'A chat needs an agent (new Agent(model)), a function that returns one, or stored runs with chats (openRuns of statewire/durable)'
+  const isInside = Object(Object(served).agent) instanceof Agent
+  return new ConfigurationError(
+    isInside ? `${what}: write the agent alone, and then the options.` : `${what}.`,
   )
+}
 
 const isRuns = (served: unknown): served is StoredRuns => {
   const { chat, send } = Object(served)
@@ -133,11 +146,14 @@ const isRuns = (served: unknown): served is StoredRuns => {
 
 /** Refuses a client that may not use a chat, and makes the context of its tools. */
 export const admission =
-  ({ authorize, context }: ChatHandlerOptions) =>
+  ({ authorize, context, client }: ChatHandlerOptions) =>
   async (request: Request, chatId: string, page: Page): Promise<TurnContext> => {
     if (authorize && !(await authorize(request, chatId)))
       throw new HttpError(403, 'You may not use this chat.', 'forbidden')
-    return { context: await context?.(request, chatId, page) }
+    return {
+      context: await context?.(request, chatId, page),
+      ...(client && { client: String(await client(request, chatId)) }),
+    }
   }
 
 export const checkHandler = <Options extends HandlerOptions>(
@@ -146,5 +162,6 @@ export const checkHandler = <Options extends HandlerOptions>(
   rules: Rules<Options>,
 ): HandlerLimits => {
   checkOptions(`The options of ${name}`, options, rules)
-  return withDefaults(handlerDefaults, options)
+  const limits = withDefaults(handlerDefaults, options)
+  return { ...limits, showError: safeText(limits.showError, noDetails()) }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { callable, checkValue } from '../messages/optionRules.ts'
+import { callable, checkValue, orWrite } from '../messages/optionRules.ts'
 
 /** Answers a request of the web platform. */
 export type Handler = (request: Request) => Response | Promise<Response>
@@ -19,7 +19,10 @@ type ServedRequest = IncomingMessage & { originalUrl?: string; body?: unknown }
 export const nodeListener = (
   handler: Handler,
 ): ((request: IncomingMessage, response: ServerResponse) => void) => {
-  checkValue('The handler of nodeListener', handler, callable)
+  const advised = orWrite(callable, (value) =>
+    typeof Object(value).send === 'function' ? 'nodeListener(uiMessageHandler(agent))' : undefined,
+  )
+  checkValue('The handler of nodeListener', handler, advised)
   return (request, response) => {
     const left = new AbortController()
     response.on('close', () => {

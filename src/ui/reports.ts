@@ -33,7 +33,7 @@ export type ReportOptions = {
 }
 
 /** Reports an error. A client that leaves, or sends nonsense, is not an error of the server. */
-export const reportError = async (
+const reportError = async (
   { onError = printError }: ReportOptions,
   error: unknown,
   place: ErrorPlace,

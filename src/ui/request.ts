@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { isTooDeep, tooDeep } from '../messages/jsonDepth.ts'
 
@@ -8,12 +9,21 @@ export const respond = async (
   { showError, report }: { showError: (error: unknown) => string; report: (error: unknown) => Promise<void> },
   errorBody: (error: HttpError) => Response = plainError,
 ): Promise<Response> => {
+  mustBeRequest(request)
   try {
     return await answer(request)
   } catch (thrown) {
     await report(thrown)
     return errorBody(httpErrorOf(thrown, showError))
   }
+}
+
+/** Refuses the request of a server that does not speak the web platform's: nothing could be read from it. */
+const mustBeRequest = (request: unknown): void => {
+  if (typeof Object(Object(request).headers).get !== 'function')
+    throw new ConfigurationError(
+      'This handler takes a Request of the web platform: write nodeListener(handler) for node:http, Express and pages/api of Next.js, and handler(context.req.raw) for Hono.',
+    )
 }
 
 /** The error that a client gets for anything that was thrown. */
@@ -27,6 +37,8 @@ const plainError = ({ status, message }: HttpError): Response =>
 /** Checks the id of a chat, which the client makes. */
 export const chatIdOf = (value: unknown): string => {
   if (typeof value === 'string' && value !== '' && value.length <= 200 && !/\p{Cc}/u.test(value)) return value
+  if (value === undefined)
+    throw new HttpError(400, 'The request names no chat: its id, or its threadId, is missing.')
   throw new HttpError(400, 'The id of a chat must have 1 to 200 characters, without control characters.')
 }
 

@@ -19,8 +19,8 @@ export type Question = {
   intent: 'new' | 'edit' | 'regenerate'
 }
 
-/** The context for the agent's tools, and the client's own tools. */
-export type TurnContext = { context: unknown; tools?: readonly ClientTool[] }
+/** The context for the agent's tools, the client's own tools, and the name of the client. */
+export type TurnContext = { context: unknown; tools?: readonly ClientTool[]; client?: string }
 
 /** Decisions on pending calls, by their ids. */
 export type Decisions = Record<string, CallDecision>
@@ -66,12 +66,18 @@ export type Chats = {
     decide: (calls: readonly PendingCall[]) => Decisions,
     context: TurnContext,
   ): Promise<Turn>
-  /** The answer that is being given, that waits, or that has just ended, from its beginning. */
-  current(chatId: string): Promise<Turn | undefined>
+  /**
+   * The answer that is being given, that waits, or that has just ended, from its beginning. With the id of a prompt, only the answer
+   * to that: the questions behind it have answers of their own.
+   */
+  current(chatId: string, promptId?: string): Promise<Turn | undefined>
   /** Ends the answer that is being given. */
   stop(chatId: string): Promise<void>
-  /** The conversation up to the question that is being answered; undefined where the client stores it. */
-  history(chatId: string): Promise<ChatMessage[] | undefined>
+  /**
+   * The conversation up to the first question of the answer that is being given, or up to the one that is being answered `now`, if
+   * others were queued behind that; undefined where the client stores it.
+   */
+  history(chatId: string, now?: boolean): Promise<ChatMessage[] | undefined>
 }
 
 /** The id of a prompt's message in the page, if the page gave one. */

@@ -1,7 +1,7 @@
 import { wordingOf } from './arrows.ts'
 import type { ChartDescription, ChartState, ChartTransition } from './describeMachine.ts'
 
-export const titleSize = 13
+const titleSize = 13
 export const labelSize = 11
 export const lineHeight = 15
 export const pillHeight = 18

@@ -48,11 +48,22 @@ export type ChartTransition = {
  * const { states, transitions } = describeMachine(agent.machine)
  * transitions.find(({ event }) => event === 'abort')?.targets // ['agent.Aborted']
  */
-export const describeMachine = (machine: Charted): ChartDescription => ({
-  id: machine.id,
-  states: nodesOf(machine.root).map(describeState),
-  transitions: [...transitionsOf(machine)].map(describeTransition),
-})
+export const describeMachine = (machine: Charted): ChartDescription => {
+  mustBeMachine(machine)
+  return {
+    id: machine.id,
+    states: nodesOf(machine.root).map(describeState),
+    transitions: [...transitionsOf(machine)].map(describeTransition),
+  }
+}
+
+/** Refuses an agent, and anything else that is not a machine. */
+const mustBeMachine = (machine: unknown): void => {
+  const { root, machine: own } = Object(machine)
+  if (typeof Object(root).states === 'object') return
+  const advice = Object(own).root ? 'write agent.machine' : 'write what setup().createMachine() returned'
+  throw new TypeError(`Only machines of XState can be drawn: ${advice}.`)
+}
 
 const describeState = (node: ChartNode): ChartState => ({
   id: node.id,

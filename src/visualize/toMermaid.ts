@@ -11,6 +11,8 @@ import type { Charted } from './transitions.ts'
 export type MermaidOptions = {
   /** The direction in which the chart grows. Default: down. */
   direction?: 'down' | 'right'
+  /** A way through the chart, drawn as numbered notes: each event, and the state after it. Default: none. */
+  steps?: readonly { event: string; state: unknown }[]
 }
 
 /**
@@ -19,7 +21,10 @@ export type MermaidOptions = {
  * @example
  * console.log(toMermaid(agent.machine)) // 'stateDiagram-v2\n  direction TB\n  …'
  */
-export const toMermaid = (machine: Charted, { direction = 'down' }: MermaidOptions = {}): string => {
+export const toMermaid = (
+  machine: Charted,
+  { direction = 'down', steps = [] }: MermaidOptions = {},
+): string => {
   const chart = describeMachine(machine)
   const ids = mermaidIds(chart)
   const edges = edgesOf(chart)
@@ -70,8 +75,43 @@ export const toMermaid = (machine: Charted, { direction = 'down' }: MermaidOptio
   if (!root) return ''
   // Only a state can have regions, not the diagram.
   const body = root.type === 'compound' ? inside(root) : declaration(root)
-  const lines = [`direction ${direction === 'down' ? 'TB' : 'LR'}`, ...body, ...edgesIn(null)]
+  const notes = [...notesOf(steps, root.id, chart)].map(
+    ([id, texts]) => `note right of ${ids.get(id)} : ${texts.map(escapeLabel).join('<br/>')}`,
+  )
+  const lines = [`direction ${direction === 'down' ? 'TB' : 'LR'}`, ...body, ...edgesIn(null), ...notes]
   return ['stateDiagram-v2', ...lines.map((line) => `  ${line}`), ''].join('\n')
+}
+
+/** The steps of a way, by the states to which they lead: those that were not active before, or the first if all were. */
+const notesOf = (
+  steps: NonNullable<MermaidOptions['steps']>,
+  root: string,
+  { states }: ChartDescription,
+): ReadonlyMap<string, string[]> => {
+  const notes = new Map<string, string[]>()
+  const leaves = (id: string, value: unknown): string[] => {
+    const inner = Object.entries(typeof value === 'string' ? { [value]: {} } : Object(value))
+    if (inner.length === 0) return [id]
+    return inner.flatMap(([name, below]) => {
+      const child = states.find(({ parent, key }) => parent === id && key === name)
+      return child ? leaves(child.id, below) : []
+    })
+  }
+  const startsIn = (id: string): string[] => {
+    const children = states.filter(({ parent, type }) => parent === id && type !== 'history')
+    const isParallel = states.some((each) => each.id === id && each.type === 'parallel')
+    const inner = children.filter(({ initial }) => isParallel || initial)
+    return inner.length === 0 ? [id] : inner.flatMap((child) => startsIn(child.id))
+  }
+  let before = startsIn(root)
+  for (const [index, { event, state }] of steps.entries()) {
+    const after = leaves(root, state)
+    const entered = after.filter((id) => !before.includes(id))
+    for (const id of entered.length > 0 ? entered : after.slice(0, 1))
+      notes.set(id, [...(notes.get(id) ?? []), `${index + 1}. ${event}`])
+    before = after
+  }
+  return notes
 }
 
 /** A state, or the state inside it that is active. */

@@ -7,12 +7,6 @@ const longest = 350
 const crumb = 40
 const leastMedian = 100
 
-/** Long files that are one thought, each with the reason. */
-const longThoughts: Readonly<Record<string, string>> = {
-  'machines/agent/chart.ts': 'the lifecycle is one chart: a reader sees it from Initialized to Complete',
-  'machines/agent/agentSetup.ts': 'the guards and actions of that chart, which XState takes in one call',
-}
-
 /** Small files with one user that are right as they are, each with the reason. */
 const exceptions: Readonly<Record<string, string>> = {
   'src/model/cosineSimilarity.ts': 'a public function that is beside the models, used by programs only',
@@ -31,7 +25,7 @@ for (const { path, text } of files) {
 }
 
 it('is no longer than a reader takes in at once', () => {
-  const attics = [...lines].filter(([path, count]) => count > longest && !(path in longThoughts))
+  const attics = [...lines].filter(([, count]) => count > longest)
   expect(attics.map(([path, count]) => `${path}: ${count} lines`)).toEqual([])
 })
 
@@ -39,7 +33,8 @@ it('is part of its only user if it is small', () => {
   const crumbs = [...lines].flatMap(([path, count]) => {
     const [user, ...others] = importers.get(path) ?? []
     const isCrumb = user !== undefined && others.length === 0 && count <= crumb
-    const isKept = path.endsWith('/index.ts') || path in exceptions
+    const isEntry = path.endsWith('/index.ts') || path.startsWith('providers/values/')
+    const isKept = isEntry || path in exceptions
     return isCrumb && !isKept ? [`${path}, ${count} lines, is only used by ${user}`] : []
   })
   expect(crumbs).toEqual([])

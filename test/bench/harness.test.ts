@@ -78,6 +78,11 @@ describe('the benchmark', () => {
     expect(measured).toEqual([
       ['durable/runs', 3],
       ...at('durable/step/step').map((id) => [id, 3]),
+      ...['round/cpu', 'round/wall'].map((id) => [`durable/${id}`, 3]),
+      ...['waiting/run', 'waiting/opened', 'opening/opened', 'opening/listed'].map((id) => [
+        `durable/${id}`,
+        1,
+      ]),
       ...[10, 20].flatMap((step) =>
         ['given', 'written', 'time'].map((what) => [`durable/checkpoint/${what}${step}`, 2]),
       ),

@@ -170,9 +170,10 @@ it('ends quietly when the reader of its output leaves', async () => {
   child.stderr.on('data', (text) => {
     stderr += text
   })
+  const end = once(child, 'close')
   await seen(child.stdout, /3/)
   child.stdout.destroy()
-  const [code] = await once(child, 'exit')
+  const [code] = await end
   expect(code).toBe(0)
   expect(stderr).toBe('Model: openai:simulator (--model)\n')
 })

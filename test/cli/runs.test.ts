@@ -3,9 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cp, mkdir, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/Agent.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
 import { folder, seen, start, statewire } from './spawned.ts'
-import { ownerProcess, owning } from './storedRuns.ts'
+import { ownerProcess, owning, removal } from './storedRuns.ts'
 
 const askToRemove = [
   { text: 'Let me see.' },
@@ -60,6 +62,40 @@ describe('statewire runs', () => {
     )
     expect(info).toMatchObject({ id: 'job 7', agent: 'janitor', status: 'complete', step: 2 })
     expect(messages).toEqual((await run.result).messages)
+  })
+
+  it('shows the background agents of a run as a tree', async () => {
+    const ask = { toolCall: { id: 'c1', name: 'remove', arguments: { path: 'a.txt' } } }
+    const reader = new Agent(scriptedModel([[ask]]), { tools: [removal] })
+    const read = reader.asTool({ name: 'read', description: 'Reads', background: true })
+    const task = (id: string, name: string, prompt: string) => ({
+      toolCall: { id, name, arguments: { prompt } },
+    })
+    const researcher = new Agent(scriptedModel([[task('r1', 'read', 'Read it')], 'I wait.']), {
+      tools: [read],
+    })
+    const research = researcher.asTool({ name: 'research', description: 'R', background: true, maxTasks: 1 })
+    const turns = [[task('t1', 'research', 'One\nof them'), task('t2', 'research', 'Another')], 'I wait.']
+    const { cwd, runs } = await owning(turns, undefined, { tools: [research] })
+    const run = await runs.start('janitor', 'Research', { id: 'job' })
+    await run.result
+    const rows = [
+      /^├ t1 +research +waiting +AwaitingTasks +2 +\d+ s +One of them$/m,
+      /^│ └ r1 +read +waiting +AwaitingApproval +1 +\d+ s +Read it$/m,
+      /^└ t2 +research +queued +– +– +\d+ s +Another$/m,
+    ]
+    const [list, show, json] = await Promise.all([
+      statewire(['runs'], { cwd }),
+      statewire(['runs', 'show', 'job'], { cwd }),
+      statewire(['runs', 'show', 'job', '--json'], { cwd }),
+    ])
+    expect(list.stdout).toMatch(/^job +janitor +waiting +AwaitingTasks/m)
+    for (const row of rows) for (const { stdout } of [list, show]) expect(stdout).toMatch(row)
+    expect(show.stdout).toContain('statewire runs approve job t1/r1/c1')
+    expect(JSON.parse(json.stdout).tasks).toMatchObject([
+      { id: 'job/t1', status: 'waiting', tasks: [{ id: 'job/t1/r1', status: 'waiting' }] },
+      { id: 'job/t2', status: 'running', tasks: [] },
+    ])
   })
 
   it('says why a run failed, also where the provider is not known here', async () => {

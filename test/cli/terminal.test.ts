@@ -72,6 +72,50 @@ describe.skipIf(!hasScript)('at a terminal', () => {
     expect(await chat.code).toBe(0)
   })
 
+  it('takes nothing that was typed before a question for an answer to it', async () => {
+    const cwd = await folder()
+    await writeFile(join(cwd, 'a.txt'), 'First secret.')
+    await writeFile(join(cwd, 'b.txt'), 'Second secret.')
+    const chat = new Terminal(['chat', ...(await askSimulator())], { cwd })
+    await chat.sees(/> $/)
+    chat.types('Read a.txt and b.txt\ry\ry\ry')
+    await chat.sees(/Allow read_file\(path: a\.txt\)\? \[yes\/no\/edit\/always\] $/)
+    chat.types('n\rno\ry\r')
+    await chat.sees(/Allow read_file\(path: b\.txt\)\? \[yes\/no\/edit\/always\] $/)
+    chat.types('n\rno\r')
+    await chat.sees(/did not allow it: no[\s\S]*did not allow it: no[\s\S]*> $/)
+    expect(chat.screen).not.toMatch(/(First|Second) secret\./)
+  })
+
+  it('takes nothing that was typed while the model answered for an answer to a question', async () => {
+    const cwd = await folder()
+    await writeFile(join(cwd, 'a.txt'), 'First secret.')
+    const call = { index: 0, id: 'c', function: { name: 'read_file', arguments: '{"path":"a.txt"}' } }
+    const chunk = (delta: object, reason: string) =>
+      `data: ${JSON.stringify({ choices: [{ delta, finish_reason: reason }] })}\n\ndata: [DONE]\n\n`
+    let release = () => {}
+    const isTyped = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const { url, requests } = await loopback(async (_, nth) => {
+      if (nth > 0) return { body: chunk({ content: 'Well.' }, 'stop') }
+      await isTyped
+      return { body: chunk({ tool_calls: [call] }, 'tool_calls') }
+    })
+    const chat = new Terminal(['chat', '--model', 'openai:x', '--base-url', url], { cwd })
+    await chat.sees(/> $/)
+    chat.types('Read a.txt\r')
+    await expect.poll(() => requests.length).toBe(1)
+    // The terminal itself shows what is typed now.
+    chat.types('y\ry')
+    await chat.sees(/y\s+y/)
+    release()
+    await chat.sees(/Allow read_file\(path: a\.txt\)\? \[yes\/no\/edit\/always\] $/)
+    chat.types('n\rno\r')
+    await chat.sees(/Well\.[\s\S]*> $/)
+    expect(JSON.stringify(requests[1]?.body)).toContain('did not allow it: no')
+  })
+
   it('keeps what was typed ahead for the next prompts', async () => {
     const chat = new Terminal(['chat', ...(await askSimulator())])
     await chat.sees(/> $/)
@@ -79,6 +123,28 @@ describe.skipIf(!hasScript)('at a terminal', () => {
     await chat.sees(/said “My name is Ada”\.[\s\S]*> Count to$/)
     chat.types(' 4\r/exit\r')
     await chat.sees(/1 2 3 4/)
+    expect(await chat.code).toBe(0)
+  })
+
+  it('shows what is queued while an answer streams, and asks it in its turn', async () => {
+    const chat = new Terminal(['chat', ...(await askSimulator(100))])
+    await chat.sees(/> $/)
+    chat.types('Count to 60\r')
+    await chat.sees(/1 2 3 /)
+    chat.types('My name is Ada\r')
+    await chat.sees(/· queued: My name is Ada/)
+    chat.types('What is my name?\r')
+    await chat.sees(/· queued: What is my name\?/)
+    await chat.sees(
+      /60[\s\S]*> My name is Ada[\s\S]*fits “My name is Ada”\.[\s\S]*> What is my name\?[\s\S]*> $/,
+    )
+    chat.types('Count to 500\r')
+    await chat.sees(/1 2 3 /)
+    chat.types('And again\r')
+    await chat.sees(/· queued: And again/)
+    chat.types(ctrlC)
+    await chat.sees(/aborted[\s\S]*· not asked: And again[\s\S]*> $/)
+    chat.types(ctrlD)
     expect(await chat.code).toBe(0)
   })
 

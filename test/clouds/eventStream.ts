@@ -67,3 +67,16 @@ export const calling = (name: string, input: object): object[] => [
 export const streamOf = (events: readonly object[]): Uint8Array => Buffer.concat(events.map(chunkFrame))
 
 export const eventStreamType = { 'content-type': 'application/vnd.amazon.eventstream' }
+
+/** An event of ConverseStream: its name is a header of its frame. */
+export type ConverseEvent = [name: string, content: object]
+
+export const converseStream = (...events: ConverseEvent[]): Uint8Array =>
+  Buffer.concat(
+    events.map(([name, content]) =>
+      frame(
+        { 'event-type': name, 'content-type': 'application/json', 'message-type': 'event' },
+        { ...content, p: 'abcdefghijk' },
+      ),
+    ),
+  )

@@ -39,6 +39,6 @@ test.each([
 ])('%s shows what was measured in this run', (path, text) => {
   const page = readFileSync(path, 'utf8')
   const fresh = withConformance(page, text())
-  if (process.env.MODE === 'update') writeFileSync(path, fresh)
+  if (process.env.UPDATE_CONFORMANCE === '1') writeFileSync(path, fresh)
   else expect(page, 'run `npm run conformance`').toBe(fresh)
 })

@@ -1,5 +1,4 @@
 /** Failures around runs on DBOS: each error says what to do, and nothing that was stored is lost. */
-import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +9,7 @@ import { ConfigurationError } from '../../src/index.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 import { plannedAgents } from './world/agents.ts'
 import { type PlannedTurn, promptOf } from './world/plan.ts'
+import { RestlessReader } from './world/RestlessReader.ts'
 import { type ModelServer, startModel } from './world/startModel.ts'
 import { buildWorker, Workers } from './world/Workers.ts'
 
@@ -146,8 +146,8 @@ test('a run whose process dies each time is abandoned, and its error says why', 
   let incarnations = 0
   while (!isOver && incarnations < 20) {
     incarnations += 1
-    const child = await workers.start()
-    await Promise.race([once(child, 'exit'), result.catch(() => {})])
+    const { ended } = await workers.start()
+    await Promise.race([ended, result.catch(() => {})])
   }
   await workers.stop()
   await outcome
@@ -168,7 +168,7 @@ test('tables of a later release are left alone', async () => {
   await (await open(databaseUrl)).close()
   await postgres.query(databaseUrl, 'UPDATE statewire.version SET version = 99')
   expect(await refused(databaseUrl)).toContain(
-    'are of version 99, and this release of statewire reads version 2',
+    'are of version 99, and this release of statewire reads version 6',
   )
 })
 
@@ -178,11 +178,68 @@ test('several processes that begin on a new database at the same moment all get 
   try {
     await Promise.all([1, 2, 3].map(() => workers.start()))
     const service = await open(databaseUrl, { concurrency: 0 })
-    expect(await service.health()).toMatchObject({ owner: 'other', running: 0 })
+    await expect.poll(() => service.health()).toMatchObject({ owner: 'other', running: 0 })
     expect((await (await service.start('one', plan({ text: 'Hello.' }))).result).output).toBe('Hello.')
   } finally {
     await workers.stop()
   }
+}, 240_000)
+
+test('a run whose agent is in no worker says so, and continues when one has it', async () => {
+  const databaseUrl = postgres.database()
+  const workers = new Workers(databaseUrl, model.url, log)
+  try {
+    await workers.start()
+    const agents = { ...plannedAgents(model.url, log), rare: plannedAgents(model.url, log).one }
+    const starter = await dbosRuns({ databaseUrl, agents, concurrency: 0 })
+    runs = starter
+    const run = await starter.start('rare', plan({ text: 'At last.' }), { id: 'rare' })
+    const blocked = 'No live worker has an agent "rare".'
+    // A worker whose sign of life is late is alive again with the next one.
+    await expect.poll(() => run.info()).toMatchObject({ status: 'running', blocked })
+    await expect.poll(() => starter.list()).toMatchObject([{ id: 'rare', blocked }])
+    await starter.close()
+    runs = await dbosRuns({ databaseUrl, agents })
+    const again = await runs.get('rare')
+    expect((await again?.result)?.output).toBe('At last.')
+    expect(await again?.info()).not.toHaveProperty('blocked')
+  } finally {
+    await workers.stop()
+  }
+}, 240_000)
+
+test('a run that the agent of a deploy refuses is left alone, and continues when the agent of before is back', async () => {
+  const databaseUrl = postgres.database()
+  const { one, critic } = plannedAgents(model.url, log)
+  const deploy = async (agent: typeof one | typeof critic) => {
+    await runs?.close()
+    runs = await dbosRuns({ databaseUrl, agents: { agent }, takeOverAfterMs: 500 })
+    return runs
+  }
+  const wipes = plan({ calls: [{ name: 'wipe', input: { what: 'refused' } }] }, { text: 'Wiped.' })
+  const before = await deploy(one)
+  for (const id of ['left', 'aborted']) {
+    const { pendingApproval } = await (await before.start('agent', wipes, { id })).result
+    expect(pendingApproval?.calls).toHaveLength(1)
+  }
+  const after = await deploy(critic)
+  const [call] = (await (await after.get('left'))?.info())?.pending ?? []
+  for (const id of ['left', 'aborted']) await after.send(id, { type: 'tool.approve', callId: call?.id ?? '' })
+  for (const id of ['left', 'aborted'])
+    await expect
+      .poll(async () => (await after.get(id))?.info())
+      .toMatchObject({ status: 'running', blocked: expect.stringContaining('snapshot') })
+  await after.send('aborted', { type: 'abort' })
+  expect(await (await after.get('aborted'))?.info()).toMatchObject({ status: 'abandoned' })
+  const back = await deploy(one)
+  const run = await back.get('left')
+  if (!run) throw new Error('It is gone.')
+  const { output, messages } = await run.result
+  expect(output).toBe('Wiped.')
+  const reader = new RestlessReader(run, () => 0.3)
+  await reader.read()
+  expect(reader).toMatchObject({ problems: [], messages, ends: 1 })
+  expect(await run.info()).not.toHaveProperty('blocked')
 }, 240_000)
 
 test('a worker that wakes up after a takeover does not fail the run', async () => {

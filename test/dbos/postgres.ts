@@ -12,6 +12,8 @@ export type Postgres = {
   database(): string
   /** Changes something behind everybody's back. */
   query(databaseUrl: string, sql: string): Promise<void>
+  /** Does something in a transaction that lasts until the function it resolves with is called. */
+  hold(databaseUrl: string, sql: string): Promise<() => Promise<void>>
   /** Goes away for a moment. */
   restart(): Promise<void>
   stop(): Promise<void>
@@ -69,7 +71,7 @@ export const startPostgres = async (): Promise<Postgres> => {
     })
     server = child
     let said = ''
-    for await (const piece of child.stderr) {
+    for await (const piece of child.stderr.iterator({ destroyOnReturn: false })) {
       said += piece
       if (said.includes('ready to accept connections')) break
     }
@@ -84,6 +86,15 @@ export const startPostgres = async (): Promise<Postgres> => {
     await ended
   }
 
+  const connected = async (databaseUrl: string) => {
+    const client = new EmbeddedPostgres({ port, user: 'postgres', password }).getPgClient(
+      new URL(databaseUrl).pathname.slice(1),
+      '127.0.0.1',
+    )
+    await client.connect()
+    return client
+  }
+
   await start()
   let made = 0
   return {
@@ -92,13 +103,18 @@ export const startPostgres = async (): Promise<Postgres> => {
       return `postgresql://postgres:${password}@127.0.0.1:${port}/runs_${made}`
     },
     query: async (databaseUrl, sql) => {
-      const client = new EmbeddedPostgres({ port, user: 'postgres', password }).getPgClient(
-        new URL(databaseUrl).pathname.slice(1),
-        '127.0.0.1',
-      )
-      await client.connect()
+      const client = await connected(databaseUrl)
       await client.query(sql)
       await client.end()
+    },
+    hold: async (databaseUrl, sql) => {
+      const client = await connected(databaseUrl)
+      await client.query('BEGIN')
+      await client.query(sql)
+      return async () => {
+        await client.query('COMMIT')
+        await client.end()
+      }
     },
     restart: async () => {
       await stop()

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { SegmentEnd, SegmentStart } from '../../src/durable/replay/engine.ts'
 import { replaySegment } from '../../src/durable/replay/replaySegment.ts'
-import { Agent, reasoningOrchestrator, tool } from '../../src/index.ts'
+import { Agent, reasoningOrchestrator, sleepTool, tool } from '../../src/index.ts'
 import { type ChatMessage, textOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
 import {
@@ -23,8 +23,13 @@ import { planModel } from './world/planModel.ts'
 /** Starts of each tool, by its input. */
 type Begun = Map<string, number>
 
+type NotingOptions = Pick<
+  Parameters<typeof tool>[0],
+  'needsApproval' | 'endsRun' | 'onInterrupted' | 'expiresMs' | 'onExpired'
+>
+
 const agentsFor = (begun: Begun) => {
-  const noting = (name: string, options: { needsApproval?: boolean; onInterrupted?: 'rerun' | 'ask' } = {}) =>
+  const noting = (name: string, options: NotingOptions = {}) =>
     tool({
       name,
       description: name,
@@ -41,6 +46,9 @@ const agentsFor = (begun: Begun) => {
     noting('again', { onInterrupted: 'rerun' }),
     noting('doubt', { onInterrupted: 'ask' }),
     noting('wipe', { needsApproval: true }),
+    noting('finish', { endsRun: true }),
+    noting('expiring', { needsApproval: true, expiresMs: 15, onExpired: 'approve' }),
+    sleepTool(),
   ]
   const helper = new Agent(planModel(), { tools })
   const all = [...tools, helper.asTool({ name: 'ask_helper', description: 'Asks the helper' })]
@@ -90,6 +98,25 @@ const scenes: Record<
     kinds: every,
     turns: [{ calls: [call('doubt', 'a', 2), call('note', 'b')] }, { text: 'All is done.' }],
   },
+  'a sleep': {
+    agent: 'one',
+    kinds: every,
+    turns: [
+      { calls: [call('note', 'a'), { name: 'sleep', input: { seconds: 0.01 } }] },
+      { calls: [call('note', 'b')] },
+      { text: 'All is done.' },
+    ],
+  },
+  'a call that expires': {
+    agent: 'one',
+    kinds: every,
+    turns: [{ calls: [call('expiring', 'a'), call('note', 'b')] }, { text: 'All is done.' }],
+  },
+  'a tool that ends it': {
+    agent: 'one',
+    kinds: every,
+    turns: [{ calls: [call('note', 'a')] }, { calls: [call('finish', 'b')] }, { text: 'All is done.' }],
+  },
   'sub-agents side by side': {
     agent: 'side',
     kinds: ['by name'],
@@ -105,7 +132,12 @@ const scenes: Record<
 type Played = { end: SegmentEnd; journal: Journal; begun: Begun; moments: number; deaths: number }
 
 /** Plays a run through all its segments, in as many incarnations as it takes; each of the first ones dies at its n-th moment. */
-const play = async (scene: string, deathsAt: readonly number[], kind: EngineKind): Promise<Played> => {
+const play = async (
+  scene: string,
+  deathsAt: readonly number[],
+  kind: EngineKind,
+  onMoment: (moment: number, journal: Journal) => void = () => {},
+): Promise<Played> => {
   const { agent, turns } = scenes[scene] ?? { agent: 'one', turns: [] }
   const begun: Begun = new Map()
   const deaths = [...deathsAt]
@@ -117,6 +149,8 @@ const play = async (scene: string, deathsAt: readonly number[], kind: EngineKind
   let moments = 0
   for (;;) {
     const incarnation = newIncarnation(deaths.shift())
+    const [before, current] = [moments, journal]
+    incarnation.onMoment = () => onMoment(before + incarnation.moments, current)
     const died = new Promise<undefined>((resolve) => {
       incarnation.end.signal.addEventListener('abort', () => resolve(undefined))
     })
@@ -132,9 +166,11 @@ const play = async (scene: string, deathsAt: readonly number[], kind: EngineKind
     const end = await Promise.race([segment, died])
     moments += incarnation.moments
     if (!end) continue
-    if (end.status !== 'waiting')
+    if (end.status !== 'waiting' && end.status !== 'sleeping')
       return { end, journal, begun, moments, deaths: deathsAt.length - deaths.length }
-    const { calls } = end.result.pendingApproval
+    const { due } = end
+    while (due !== undefined && Date.now() < due) await sleep(1)
+    const calls = end.status === 'waiting' && due === undefined ? end.result.pendingApproval.calls : []
     journal.commands.push(
       ...calls.map(({ id }, index) => ({
         number: journal.commands.length + index + 1,
@@ -166,7 +202,8 @@ const readerOf = ({ stream }: Journal) => {
 const check = (scene: string, { end, journal, begun }: Played): void => {
   expect(end.status).toBe('complete')
   if (!('output' in end)) return
-  expect(end.output.output.endsWith('All is done.')).toBe(true)
+  const ending = scene === 'a tool that ends it' && begun.has('b') ? '' : 'All is done.'
+  expect([ending, 'All is done.']).toContain(end.output.output.slice(-12))
   expect(validateHistory(end.output.messages)).toEqual([])
   const { messages, ends } = readerOf(journal)
   expect(messages).toEqual(end.output.messages)
@@ -179,7 +216,9 @@ const check = (scene: string, { end, journal, begun }: Played): void => {
     )
       expect(times, what).toBe(1)
   for (const { result, isError } of end.output.messages.flatMap(toolResultsOf))
-    expect(result).toMatch(isError ? /whether it took effect is unknown/ : /^noted|^Helped with/)
+    expect(result).toMatch(
+      isError ? /whether it took effect is unknown/ : /^noted|^Helped with|^Slept for 0 sec/,
+    )
 }
 
 test.each(Object.keys(scenes))('killed once at every moment: %s', async (scene) => {
@@ -193,6 +232,34 @@ test.each(Object.keys(scenes))('killed once at every moment: %s', async (scene) 
     }
   }
 })
+
+test.each(['one after the other', 'a tool that ends it'])(
+  'a message that was acknowledged is never lost, whenever it came, with and without a death: %s',
+  async (scene) => {
+    const kind = 'by place'
+    const steered = (at: number, deathsAt: readonly number[]) => {
+      let isTaken = false
+      const steer = { type: 'steer', text: 'Be kind.' } as const
+      return play(scene, deathsAt, kind, (moment, journal) => {
+        if (moment !== at || journal.isClosed) return
+        isTaken = true
+        journal.commands.push({ number: journal.commands.length + 1, command: steer })
+      }).then((played) => ({ ...played, isTaken }))
+    }
+    const { moments } = await play(scene, [], kind)
+    let late = 0
+    for (let at = 1; at <= moments; at += 1)
+      for (const deathsAt of [[], [at], [at + 1], [at + 3]]) {
+        const played = await steered(at, deathsAt)
+        check(scene, played)
+        const messages = 'output' in played.end ? played.end.output.messages : []
+        const texts = messages.filter(({ role }) => role === 'user').map(textOf)
+        expect(texts.join().split('Be kind.').length - 1, `${at} ${deathsAt}`).toBe(played.isTaken ? 1 : 0)
+        if (played.journal.records.some(({ name }) => name === 'end (2)')) late += 1
+      }
+    expect(late).toBeGreaterThan(0)
+  },
+)
 
 test.each(Object.keys(scenes))('killed again and again: %s', async (scene) => {
   for (const kind of scenes[scene]?.kinds ?? [])

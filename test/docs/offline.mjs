@@ -13,7 +13,7 @@ for (const { keyVariable } of listProviders())
 
 process.env.PATH = `${join(import.meta.dirname, 'bin')}:${process.env.PATH}`
 
-const simulator = await startSimulator({ delayMs: 0 })
+const simulator = await startSimulator({ delayMs: 0, preservedThinking: true })
 
 // What the simulator does not have: vectors, one for each text.
 const embeddings = createServer(async (request, response) => {

@@ -9,7 +9,7 @@ beforeAll(async () => {
   script = await builtScript('budgetProcess')
 }, 180_000)
 
-type Written = { history: number; given: number; snapshots: number[]; handed: number; stored: number }
+type Written = { history: number; given: number; snapshots: number[]; handed: number }
 
 const writtenBy = async (steps: number): Promise<Written> => {
   const line = await new Script(script, [storeFile(), String(steps)]).line('written')
@@ -17,12 +17,12 @@ const writtenBy = async (steps: number): Promise<Written> => {
 }
 
 test('200 steps with 1 MB of history write 12 MB at most', async () => {
-  const { history, given, handed, stored } = await writtenBy(200)
+  const { history, given, handed } = await writtenBy(200)
   expect(history).toBeGreaterThan(1e6)
   // Each message once, its text in the stream, and a packed snapshot for each step.
   expect(given).toBeLessThan(3e6)
+  // Handed to the system: how often it writes a page to the disk depends on what else the machine does.
   expect(handed).toBeLessThan(12e6)
-  expect(stored).toBeLessThan(12e6)
 }, 180_000)
 
 test('a step of a long run is stored in as many bytes as one of a short run', async () => {

@@ -52,26 +52,24 @@ const model: ChatModel = {
 }
 const look = tool({ name: 'look', description: 'Looks.', execute: async () => 'r'.repeat(length) })
 
-const written = (): { handed: number; stored: number } => {
-  if (!existsSync('/proc/self/io')) return { handed: 0, stored: 0 }
-  const text = readFileSync('/proc/self/io', 'utf8')
-  const count = (name: string) => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(text)?.[1])
-  return { handed: count('wchar'), stored: count('write_bytes') }
+/** The bytes that this process has handed to the system so far, as Linux counts them. */
+const handed = (): number => {
+  if (!existsSync('/proc/self/io')) return 0
+  return Number(/^wchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
 }
 
 const agent = new Agent(model, { tools: [look], maxSteps: steps })
-const before = written()
+const before = handed()
 const runs = await openRuns({ store: sqlite(path, { driver: counting }), agents: { agent } })
 const { messages } = await (await runs.start('agent', 'Go')).result
 await runs.close()
-const after = written()
+const after = handed()
 process.stdout.write(
   `written ${JSON.stringify({
     history: JSON.stringify(messages).length,
     given: given.bytes,
     // The last one has the output as well.
     snapshots: given.snapshots.slice(0, -1),
-    handed: after.handed - before.handed,
-    stored: after.stored - before.stored,
+    handed: after - before,
   })}\n`,
 )

@@ -1,10 +1,9 @@
 /** A stored chat is a tree of runs: each turn builds on the messages of the one before, and none is copied. */
 import { describe, expect, test } from 'vitest'
-import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { numberIn, SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'
 import { textOf } from '../../src/messages/messages.ts'
-import { validateHistory } from '../../src/messages/validateHistory.ts'
+import { chatContract } from './chatContract.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
 
@@ -20,7 +19,9 @@ const items = async (path: string): Promise<number> => {
 const textsOf = async (chat: { history(): Promise<Parameters<typeof textOf>[0][]> }) =>
   (await chat.history()).map(textOf)
 
-describe('a stored chat', () => {
+chatContract(async (agents) => opened(storeFile(), agents))
+
+describe('a chat in a file', () => {
   test('goes on where it ended, also when it is opened again', async () => {
     const path = storeFile()
     const { agent, model } = wiping(['Hello Ada.', 'You are Ada.', 'Still Ada.'])
@@ -57,99 +58,6 @@ describe('a stored chat', () => {
     expect((sizes.at(-1) ?? 0) - (sizes[1] ?? 0)).toBeLessThan(50)
   })
 
-  test('refuses a prompt while it answers, and while an answer waits', async () => {
-    const { agent, wiped } = wiping([[callOf('c', 'b')], 'Done.', [{ hang: true }]])
-    const runs = await opened(storeFile(), { agent })
-    const chat = await runs.chat('one')
-    const run = await chat.send('Wipe b')
-    await run.result
-    expect(await chat.pending()).toMatchObject([{ id: 'c', kind: 'approval' }])
-    expect(await (await chat.run())?.info()).toMatchObject({ status: 'waiting' })
-    expect(await chat.history()).toEqual([])
-    await expect(chat.send('Hello?')).rejects.toThrow(/waits for a decision/)
-    await runs.send(run.id, { type: 'tool.approve', callId: 'c' })
-    await run.result
-    expect(wiped).toEqual(['b'])
-    expect(await chat.history()).toHaveLength(4)
-    const hanging = await chat.send('And now?')
-    await expect(chat.send('Hello?')).rejects.toThrow(/is still answering/)
-    await expect(chat.regenerate()).rejects.toThrow(/is still answering/)
-    await runs.send(hanging.id, { type: 'abort' })
-    await hanging.result.catch(() => {})
-    // A prompt without any answer is dropped.
-    expect(await chat.history()).toHaveLength(4)
-  })
-
-  test('takes a prompt once, also when it is sent again', async () => {
-    const { agent, model } = wiping(['Hello.'])
-    const runs = await opened(storeFile(), { agent })
-    const chat = await runs.chat('one')
-    const [first, second] = [await chat.send('Hi', { id: 'turn-1' }), await chat.send('Hi', { id: 'turn-1' })]
-    expect(await first.result).toEqual(await second.result)
-    model.assertDone()
-  })
-
-  test('is not answered twice at the same moment', async () => {
-    const { agent } = wiping(['One.', 'Two.'])
-    const runs = await opened(storeFile(), { agent })
-    const chat = await runs.chat('one')
-    const sends = await Promise.allSettled([chat.send('Hi'), chat.send('Hello')])
-    expect(sends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
-    expect(sends[1]).toMatchObject({ reason: { message: expect.stringContaining('is still answering') } })
-    // Nothing is left of the other one.
-    expect((await runs.list()).map(({ prompt }) => prompt)).toEqual(['Hi'])
-  })
-
-  test('keeps what a turn that failed or was aborted has reached', async () => {
-    const { agent, wiped } = wiping([
-      [callOf('c', 'a')],
-      [{ error: { message: 'Gone.' } }],
-      [{ error: { message: 'Gone.' } }],
-      [{ text: 'Half an ans' }, { hang: true }],
-      'Good.',
-    ])
-    const runs = await opened(storeFile(), { agent })
-    const chat = await runs.chat('one')
-    await expect((await chat.send('Wipe a')).result).rejects.toThrow('Gone.')
-    expect(wiped).toEqual(['a'])
-    expect(await chat.history()).toHaveLength(4)
-    await expect((await chat.send('Hello?')).result).rejects.toThrow('Gone.')
-    expect(await chat.history()).toHaveLength(4)
-    const cut = await chat.send('Tell me')
-    for await (const { chunk } of cut.stream()) if (chunk.output !== '') break
-    await runs.send(cut.id, { type: 'abort' })
-    await cut.result.catch(() => {})
-    expect((await textsOf(chat)).slice(4)).toEqual(['Tell me', 'Half an ans'])
-    await (await chat.send('Go on')).result
-    expect(validateHistory(await chat.history())).toEqual([])
-  })
-
-  test('is edited and regenerated into other branches, and the old ones stay', async () => {
-    const path = storeFile()
-    const { agent, model } = wiping(['A.', 'B.', 'A again.', 'C.'])
-    const runs = await opened(path, { agent })
-    const chat = await runs.chat('one')
-    const first = await chat.send('a?')
-    await first.result
-    const second = await chat.send('b?')
-    await second.result
-    const old = await chat.fork({ id: 'old' })
-    await (await chat.edit(0, 'a, please?')).result
-    expect(await textsOf(chat)).toEqual(['a, please?', 'A again.'])
-    await (await chat.regenerate()).result
-    expect(await textsOf(chat)).toEqual(['a, please?', 'C.'])
-    expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([
-      ['a?'],
-      ['a?', 'A.', 'b?'],
-      ['a, please?'],
-      ['a, please?'],
-    ])
-    expect(await textsOf(old)).toEqual(['a?', 'A.', 'b?', 'B.'])
-    expect((await second.result).output).toBe('B.')
-    await expect(chat.edit(1, 'x')).rejects.toThrow(/Message 1 .* is not a prompt/)
-    await expect((await runs.chat('empty')).regenerate()).rejects.toThrow(/no answer yet/)
-  })
-
   test('is forked at any prompt; the fork and the chat go their own ways', async () => {
     const path = storeFile()
     const { agent } = wiping(['A.', 'B.', 'C.', 'D.'])
@@ -170,55 +78,6 @@ describe('a stored chat', () => {
     for (const at of [1, 9, -1])
       await expect(chat.fork({ at })).rejects.toThrow(/cannot be forked at|at must be/)
     expect(await textsOf(await chat.fork({ at: 0 }))).toEqual([])
-  })
-
-  test('is forked at prompts and at its end, and nowhere else', async () => {
-    const { agent } = wiping([[callOf('c', 'a')], 'Wiped.', 'B.'])
-    const runs = await opened(storeFile(), { agent })
-    const chat = await runs.chat('one')
-    expect(await textsOf(await chat.fork())).toEqual([])
-    await (await chat.send('Wipe a')).result
-    await (await chat.send('b?')).result
-    const history = await chat.history()
-    expect(history.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model', 'user', 'model'])
-    for (const at of [0, 4, 6])
-      expect(await (await chat.fork({ at })).history()).toEqual(history.slice(0, at))
-    // 2 is the result of a tool.
-    for (const at of [1, 2, 3, 5, 7, 8])
-      await expect(chat.fork({ at })).rejects.toThrow(
-        `The chat "one" cannot be forked at ${at}: give the index of a prompt, or leave it out.`,
-      )
-    for (const at of [-1, 1.5]) await expect(chat.fork({ at })).rejects.toThrow(/at must be a whole number/)
-    await expect(chat.edit(2, 'x')).rejects.toThrow('Message 2 of the chat "one" is not a prompt')
-    await expect(chat.edit(6, 'x')).rejects.toThrow('Message 6 of the chat "one" is not a prompt')
-    await expect(chat.edit(-1, 'x')).rejects.toThrow(/index must be a whole number/)
-    await expect(chat.fork({ id: 'a\nb' })).rejects.toThrow(/An id must be/)
-  })
-
-  test('has no part of an answer that a chart of several runs is still giving', async () => {
-    const { agent } = wiping(['A draft.', [{ hang: true }]], { orchestrator: reflectionOrchestrator() })
-    const runs = await opened(storeFile(), { agent })
-    const chat = await runs.chat('one')
-    const run = await chat.send('Write')
-    for await (const { chunk } of run.stream()) if (chunk.messages.some(({ role }) => role === 'model')) break
-    expect(await chat.history()).toEqual([])
-    await expect(chat.send('Hello?')).rejects.toThrow(/is still answering/)
-  })
-
-  test('is forked before an answer that is still being given', async () => {
-    const { agent } = wiping(['A.', [{ hang: true }], 'C.'])
-    const runs = await opened(storeFile(), { agent })
-    const chat = await runs.chat('one')
-    await (await chat.send('a?')).result
-    const hanging = await chat.send('b?')
-    const fork = await chat.fork()
-    expect([fork.agent, chat.agent]).toEqual(['agent', 'agent'])
-    await expect(fork.send('c?')).rejects.toThrow(/is still answering/)
-    await runs.send(hanging.id, { type: 'abort' })
-    await hanging.result.catch(() => {})
-    await (await fork.send('c?')).result
-    expect(await textsOf(fork)).toEqual(['a?', 'A.', 'c?', 'C.'])
-    expect(await textsOf(chat)).toEqual(['a?', 'A.'])
   })
 
   test('lists its turns by what was asked, and gives their tools what goes with them', async () => {
@@ -306,27 +165,33 @@ describe('a stored chat', () => {
     await expect(chat.history()).rejects.toThrow('There is no chat "one".')
   })
 
-  test('survives the pruning of its runs', async () => {
-    const { agent } = wiping(['A.', 'B.', 'C.'])
-    const runs = await opened(storeFile(), { agent })
-    const chat = await runs.chat('one')
-    await (await chat.send('a?')).result
-    await (await chat.send('b?')).result
-    expect(await runs.prune({ olderThan: new Date(Date.now() + 60_000) })).toBe(1)
-    expect(await textsOf(chat)).toEqual(['a?', 'A.', 'b?', 'B.'])
-    await (await chat.send('c?')).result
-    expect(await textsOf(chat)).toEqual(['a?', 'A.', 'b?', 'B.', 'c?', 'C.'])
-  })
-
-  test('knows who answers', async () => {
-    const { agent } = wiping(['A.'])
-    const runs = await opened(storeFile(), { agent, other: wiping([]).agent })
-    await expect(runs.chat('one')).rejects.toThrow('Say which agent answers: agent, other.')
-    await expect(runs.chat('one', { agent: 'x' })).rejects.toThrow(/no agent "x"/)
-    const chat = await runs.chat('one', { agent: 'agent' })
-    expect((await (await chat.send('a?')).result).output).toBe('A.')
-    expect((await runs.chat('one')).agent).toBe('agent')
-    await expect(runs.chat('one', { agent: 'other' })).rejects.toThrow(/is answered by "agent"/)
-    await expect(runs.chat('')).rejects.toThrow(/An id must be/)
+  test('is pruned with its last run if that is asked for, and then begins again', async () => {
+    const path = storeFile()
+    const { agent } = wiping(['A.', 'B.', 'C.', [callOf('c', 'b')], 'E.'])
+    const runs = await opened(path, { agent })
+    const [old, young, waiting] = [
+      await runs.chat('old'),
+      await runs.chat('young'),
+      await runs.chat('waiting'),
+    ]
+    await (await old.send('a?')).result
+    await (await old.send('b?')).result
+    const fork = await old.fork({ id: 'fork', at: 2 })
+    await (await fork.send('c?')).result
+    await (await waiting.send('d?')).result
+    await (await young.send('e?')).result
+    const file = new SqliteFile(path, await findDriver())
+    file.exec("UPDATE runs SET updated = 1 WHERE prompt IN ('a?', 'b?', 'd?')")
+    const chats = () => file.all('SELECT id FROM chats ORDER BY id').map(({ id }) => id)
+    expect(await runs.prune({ olderThan: new Date(2), chats: false })).toBe(1)
+    expect(chats()).toEqual(['fork', 'old', 'waiting', 'young'])
+    expect(await runs.prune({ olderThan: new Date(2), chats: true })).toBe(1)
+    expect(chats()).toEqual(['fork', 'waiting', 'young'])
+    file.close()
+    // The messages that the fork shares are still there.
+    expect(await textsOf(fork)).toEqual(['a?', 'A.', 'c?', 'C.'])
+    await expect(old.history()).rejects.toThrow('There is no chat "old".')
+    expect(await (await runs.chat('old')).history()).toEqual([])
+    await expect(runs.prune({ olderThan: new Date(2), chats: 'yes' as never })).rejects.toThrow(/chats/)
   })
 })

@@ -1,5 +1,5 @@
 /** The end of a stream that is under way: what is shown when, what is stored, and what readers near the end get. */
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { chunkWith } from '../../src/durable/chunks.ts'
 import type { DurableChunk } from '../../src/durable/runs.ts'
 import { ChunkLog, chunkFrom } from '../../src/durable/sqlite/ChunkLog.ts'
@@ -186,4 +186,14 @@ describe('a chunk that was stored', () => {
     for (const stored of [5, [], null])
       expect(() => chunkFrom(stored, new Items())).toThrow('a chunk is not an object')
   })
+})
+
+test('a large message is written out once', async () => {
+  const { log } = await logged()
+  const large = 'x'.repeat(200_000)
+  const stringify = vi.spyOn(JSON, 'stringify')
+  onTestFinished(() => stringify.mockRestore())
+  log.push(message(large))
+  const written = stringify.mock.results.filter(({ value }) => String(value).includes(large))
+  expect(written).toHaveLength(1)
 })

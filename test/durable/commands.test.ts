@@ -78,7 +78,7 @@ describe('a run gets of a command', () => {
     ],
     ['a rejection of a call that is not there', { type: 'tool.reject', callId: 'x' }, 'No call "x" waits'],
     [
-      'a question that is not a text',
+      'a question that is not a string',
       { type: 'tool.approve', callId: 'a', question: 5 },
       'The question of the command must be a string.',
     ],
@@ -99,7 +99,7 @@ describe('a run gets of a command', () => {
     ['limits without end, which JSON cannot hold', { steps: Number.POSITIVE_INFINITY }],
   ])('never %s', (_, limits) => {
     expect(() => checkCommand({ type: 'tool.approve', callId: 'limit', arguments: limits }, atLimit)).toThrow(
-      'A limit is raised with other limits as the arguments, such as { cost: 5 }.',
+      'To raise a limit, pass the new limits as arguments, such as { cost: 5 }.',
     )
   })
 

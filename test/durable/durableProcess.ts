@@ -1,5 +1,5 @@
 // A process that uses a store, for tests that kill it: `node durableProcess.mjs <what> <file> …`.
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { Agent } from '../../src/agent/Agent.ts'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
@@ -32,6 +32,10 @@ const model: ChatModel = {
   },
 }
 
+/** A gated call ends when the test has written its id into a file. */
+const isLetThrough = (callId: string): boolean =>
+  existsSync(`${path}.gate`) && readFileSync(`${path}.gate`, 'utf8').includes(callId)
+
 const noting = (name: string, needsApproval: boolean) =>
   tool({
     name,
@@ -39,7 +43,8 @@ const noting = (name: string, needsApproval: boolean) =>
     needsApproval,
     execute: async (_, { callId }) => {
       appendFileSync(`${path}.log`, `${callId}\n`)
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      do await new Promise((resolve) => setTimeout(resolve, 10))
+      while (argument === 'gated' && !isLetThrough(callId))
       return `did ${callId}`
     },
   })

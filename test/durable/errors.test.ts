@@ -1,6 +1,6 @@
 /** Failures of SQLite and its drivers are reported in words that help. */
 import { describe, expect, test } from 'vitest'
-import { damaged, LockedFile, storeError } from '../../src/durable/sqlite/SqliteFile.ts'
+import { damaged, LockedFile, storeError } from '../../src/durable/sqlite/storeErrors.ts'
 import { ConfigurationError, OrchestrationError } from '../../src/messages/errors.ts'
 
 const failures: [number, string, object, string][] = [
@@ -12,7 +12,7 @@ const failures: [number, string, object, string][] = [
     '"runs.db" cannot be written: the file, its folder or its disk is',
   ],
   [5, 'SQLITE_BUSY', LockedFile, '"runs.db" is locked: another program holds it.'],
-  [11, 'SQLITE_CORRUPT', OrchestrationError, '"runs.db" is damaged. Take a backup of it'],
+  [11, 'SQLITE_CORRUPT', OrchestrationError, '"runs.db" is damaged. Make a copy of it'],
   [26, 'SQLITE_NOTADB', ConfigurationError, '"runs.db" is not an SQLite database: give another path.'],
   [14, 'SQLITE_CANTOPEN', ConfigurationError, '"runs.db" cannot be opened: its folder must exist'],
   [10, 'SQLITE_IOERR', OrchestrationError, 'The disk failed while "runs.db" was used.'],

@@ -2,7 +2,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
-import { viewOf } from '../../src/durable/sqlite/storeView.ts'
+import { viewOf } from '../../src/durable/storeView.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
 
@@ -64,15 +64,17 @@ describe('an owner that lost its lock without a word', () => {
 
   test('runs no tool that the other one runs, in any of many changes of the owner', async () => {
     const path = storeFile()
-    const calls = Array.from({ length: 20 }, (_, index) => [callOf(`c${index}`, `b${index}`)])
+    const length = Number(process.env.FENCE_OWNERS ?? '20')
+    const calls = Array.from({ length }, (_, index) => [callOf(`c${index}`, `b${index}`)])
+    const options = { maxSteps: length + 1 }
     const wiped: string[] = []
-    for (let owner = 0; owner < 20; owner += 1) {
-      const own = wiping([...calls.slice(owner + 1), 'Done.'])
-      const first = owner === 0 ? wiping([calls[0] ?? []]) : undefined
+    for (let owner = 0; owner < length; owner += 1) {
+      const own = wiping([...calls.slice(owner + 1), 'Done.'], options)
+      const first = owner === 0 ? wiping([calls[0] ?? []], options) : undefined
       const runs = await opened(path, { agent: (first ?? own).agent })
       if (first) await (await runs.start('agent', 'Wipe', { id: 'job' })).result
       dropLock(path)
-      const other = wiping([...calls.slice(owner + 1), 'Done.'])
+      const other = wiping([...calls.slice(owner + 1), 'Done.'], options)
       const taken = await opened(path, { agent: other.agent })
       await Promise.all([
         runs.send('job', { type: 'tool.approve', callId: `c${owner}` }),
@@ -84,7 +86,7 @@ describe('an owner that lost its lock without a word', () => {
       await taken.close()
     }
     expect(wiped).toEqual(calls.map((_, index) => `b${index}`))
-  })
+  }, 3_600_000)
 })
 
 test('an old incarnation of a run cannot write', async () => {
@@ -101,6 +103,26 @@ test('an old incarnation of a run cannot write', async () => {
   await runs.send('job', { type: 'steer', text: 'Faster!' })
   expect(stored()).toEqual(before)
   file.close()
+})
+
+describe('a file that is deleted or replaced while a process has it open', () => {
+  test.each([
+    ['deleted', (path: string) => rmSync(path)],
+    ['deleted with its log', (path: string) => void ['', '-wal', '-shm'].map((end) => rmSync(path + end))],
+    ['replaced by a backup', (path: string) => renameSync(`${path}-copy`, path)],
+  ])('that is %s: nothing is acknowledged that would be lost', async (_, replace) => {
+    const path = storeFile()
+    const { agent, wiped } = wiping([[callOf('c', 'b')], 'Done.'])
+    const runs = await opened(path, { agent })
+    await (await runs.start('agent', 'Wipe b', { id: 'job' })).result
+    await runs.backup(`${path}-copy`)
+    replace(path)
+    await expect(runs.send('job', { type: 'tool.approve', callId: 'c' })).rejects.toThrow(
+      /deleted or replaced/,
+    )
+    await expect(runs.start('agent', 'Hi', { id: 'other' })).rejects.toThrow(/deleted or replaced/)
+    expect(wiped).toEqual([])
+  })
 })
 
 describe('another SQLite library in the process', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { type OpenOptions, openRuns, type Runs, sqlite } from '../../src/durable/index.ts'
-import { viewOf } from '../../src/durable/sqlite/storeView.ts'
+import { viewOf } from '../../src/durable/storeView.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { folder } from '../cli/spawned.ts'
@@ -49,13 +49,13 @@ it('leaves a decision in the file, and the next owner applies it', async () => {
 it('never owns the file, whether another process does or not', async () => {
   const path = join(await folder(), 'runs.db')
   const guest = await opened(path)
-  expect(viewOf(guest)?.hasOwner()).toBe(false)
+  expect(await viewOf(guest)?.hasOwner()).toBe(false)
   expect(existsSync(`${path}-owner`)).toBe(false)
   const owner = await opened(path, { agents: { janitor: janitor() } })
-  expect(viewOf(guest)?.hasOwner()).toBe(true)
+  expect(await viewOf(guest)?.hasOwner()).toBe(true)
   await owner.start('janitor', 'Clean up', { id: 'job' })
   await owner.close()
-  expect(viewOf(guest)?.hasOwner()).toBe(false)
+  expect(await viewOf(guest)?.hasOwner()).toBe(false)
 })
 
 it('streams what another process runs, and starts nothing', async () => {

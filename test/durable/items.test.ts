@@ -1,5 +1,6 @@
 /** The messages of a run, and those that it shares with the runs below it. */
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Items } from '../../src/durable/sqlite/Items.ts'
 import { type NewRun, notStarted } from '../../src/durable/sqlite/runRow.ts'
 import { type OpenStore, openStore, sqlite } from '../../src/durable/sqlite/sqlite.ts'
 import { storeFile } from './storeFile.ts'
@@ -24,6 +25,21 @@ const bare: NewRun = {
   metadata: undefined,
   tags: [],
 }
+
+test('a copy of one of the last items is found without writing it out', () => {
+  const items = new Items()
+  const message = { role: 'user', parts: [{ type: 'text', text: 'x'.repeat(100_000) }] }
+  const place = items.placeAfter(message, undefined)
+  const stringify = vi.spyOn(JSON, 'stringify')
+  onTestFinished(() => stringify.mockRestore())
+  expect(items.placeAfter(structuredClone(message), undefined)).toEqual(place)
+  expect(items.place(structuredClone(message))).toEqual(place)
+  expect(stringify).not.toHaveBeenCalled()
+  // Another one, and an equal one at the end of a list, are new.
+  expect(items.placeAfter({ ...message, role: 'model' }, undefined)).toEqual({ thread: 2, index: 0 })
+  expect(items.placeAfter(structuredClone(message), place)).toEqual({ thread: 1, index: 1 })
+  expect(items.fresh.map(({ data }) => JSON.parse(data).role)).toEqual(['user', 'model', 'user'])
+})
 
 describe('the items of a run', () => {
   const item = (thread: number, index: number, name: string) => ({

@@ -12,6 +12,7 @@ import type { RunPlan } from './world/plan.ts'
 import type { Death, Way } from './world/requests.ts'
 import { WorkerDied, WorkerHandle } from './world/WorkerHandle.ts'
 import { type Staff, Workers } from './world/Workers.ts'
+import { fencesIn } from './world/watchedDriver.ts'
 
 /** A series of runs whose workers are killed at random. */
 export type SeriesOptions = {
@@ -22,6 +23,10 @@ export type SeriesOptions = {
   kills: number
   /** The moments at which workers die: at any time, or only right after a tool began to take effect. */
   aim: 'anywhere' | 'begun'
+  /** The ways in which workers lose their runs. Default: they are killed. */
+  ends?: readonly End[]
+  /** The longest time that a tool takes. Default: 15. */
+  toolMs?: number
   /** Numbers of workers at the same time: those that run, and those that only read, which are not killed. */
   workers: number
   readers: number
@@ -31,6 +36,12 @@ export type SeriesOptions = {
   patienceMs: number
 }
 
+/**
+ * A way to lose runs to another process: to be killed, to be stopped as a deploy does, to be paused, or to lose the lock of
+ * the owner, and be paused at some moment after that.
+ */
+export type End = 'kill' | 'drain' | 'pause' | 'lock'
+
 /** Runs it, and says what went wrong. */
 export const killSeries = async (options: SeriesOptions): Promise<Judgement & { kills: number }> => {
   const { scripts, way, seed, patienceMs } = options
@@ -38,7 +49,8 @@ export const killSeries = async (options: SeriesOptions): Promise<Judgement & { 
   const folder = mkdtempSync(join(tmpdir(), 'statewire-kills-'))
   const model = await ModelServer.start(scripts.model)
   const hire = () => new WorkerHandle(scripts.worker, model.url)
-  const workers = new Workers(hire, { way, folder, agents: true }, options.workers, random)
+  const { toolMs = 15 } = options
+  const workers = new Workers(hire, { way, folder, agents: true, toolMs }, options.workers, random)
   const readers = new Workers(hire, { way, folder, agents: false }, options.readers, random)
   const all = [workers, ...(options.readers > 0 ? [readers] : [])]
   const anyone: Staff = { any: () => random.pick(all).any() }
@@ -47,12 +59,13 @@ export const killSeries = async (options: SeriesOptions): Promise<Judgement & { 
       const own = dice(random.seed())
       return new Episode(options.planOf(`r${index}`, own), { starters: workers, anyone }, own)
     })
-    const playing = playAll(episodes, () => workers.kills / options.kills)
-    await killAll(workers, options, random)
+    const playing = playAll(episodes, () => (workers.canStart ? workers.kills / options.kills : 1))
+    await killAll(workers, folder, options, random)
     await Promise.race([playing, pause(patienceMs, undefined, { ref: false })])
     await Promise.all(episodes.map((episode) => episode.look()))
     const evidence = episodes.map((episode) => episode.evidence)
-    const judgement = judged(evidence, effectsIn(effectsFile(folder)), await model.seenResults())
+    const seen = await model.seenResults()
+    const judgement = judged(evidence, effectsIn(effectsFile(folder)), seen, fencesIn(folder))
     judgement.faults.surprise.push(...workers.crashes, ...readers.crashes)
     return { ...judgement, kills: workers.kills }
   } finally {
@@ -80,10 +93,22 @@ const playAll = async (episodes: readonly Episode[], killed: () => number): Prom
 }
 
 /** Kills one worker after the other. One that has nothing to do comes to no moment, and is killed all the same. */
-const killAll = async (workers: Workers, { kills, aim }: SeriesOptions, random: Dice): Promise<void> => {
+const killAll = async (
+  workers: Workers,
+  folder: string,
+  { kills, aim, ends = ['kill'] }: SeriesOptions,
+  random: Dice,
+): Promise<void> => {
   while (workers.kills < kills) {
     await pause(20 + random.below(400))
     const worker = await workers.any()
+    const end = random.pick(ends)
+    if (end !== 'kill') {
+      await interrupt(worker, end, folder, random).catch((thrown) => {
+        if (!(thrown instanceof WorkerDied)) throw thrown
+      })
+      continue
+    }
     const death = aim === 'begun' ? { moments: 1, kind: aim } : randomDeath(random)
     if (death)
       await worker.ask('die', death).catch((thrown) => {
@@ -95,6 +120,38 @@ const killAll = async (workers: Workers, { kills, aim }: SeriesOptions, random: 
     if (!death || !(await Promise.race([wasKilled, pause(patience, false)]))) worker.kill()
     await worker.died
   }
+}
+
+/** Takes the runs of a worker away while it lives. */
+const interrupt = async (
+  worker: WorkerHandle,
+  end: Exclude<End, 'kill'>,
+  folder: string,
+  random: Dice,
+): Promise<void> => {
+  if (end === 'drain') {
+    worker.stop()
+    return
+  }
+  if (end === 'lock') {
+    await worker.ask('dropLocks', { folder })
+    // It may be paused before it answers.
+    worker.ask('die', { moments: 1 + random.below(20), isPause: true }).catch(() => {})
+  } else worker.pause()
+  // A pause that does not come meanwhile must not come later.
+  await pause(300 + random.below(900))
+  let isForgotten = false
+  const forgotten = worker.ask('die', { moments: Number.MAX_SAFE_INTEGER }).finally(() => {
+    isForgotten = true
+  })
+  // It may come before the worker reads that.
+  const awake = async (): Promise<void> => {
+    while (!isForgotten) {
+      worker.continue()
+      await pause(20)
+    }
+  }
+  await Promise.all([forgotten, awake()])
 }
 
 /** Half of the deaths come from outside, at any time; half at one of the next moments that make a difference. */

@@ -1,5 +1,6 @@
 /** Readers still get what a step shows if the process died between storing the step and showing it. */
 import { expect, test } from 'vitest'
+import { emptyAnswer } from '../../machines/agent/streamingState.ts'
 import { chunkWith, waitChunk } from '../../src/durable/chunks.ts'
 import { missingChunks, type StoredState } from '../../src/durable/sqlite/recovery.ts'
 import { modelMessage, userMessage } from '../../src/messages/messages.ts'
@@ -11,7 +12,14 @@ const totals = { responseId: 'r1' }
 /** The snapshot of a run that has these messages. */
 const snapshot = {
   status: 'active',
-  context: { answer: {}, request: {}, round: {}, history: [], messages: [asked, answer], totals },
+  context: {
+    answer: emptyAnswer(0, false),
+    request: {},
+    round: {},
+    history: [],
+    messages: [asked, answer],
+    totals,
+  },
 }
 const state = (some: Partial<StoredState> = {}): StoredState => ({
   snapshot,

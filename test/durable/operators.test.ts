@@ -1,10 +1,11 @@
 /** Tags, metadata, shapes, health and deletion: what operators and their programs look at. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/Agent.ts'
-import { findDriver } from '../../src/durable/sqlite/driver.ts'
+import { findDriver, type OpenDriver } from '../../src/durable/sqlite/driver.ts'
 import { OutputValidationError } from '../../src/messages/errors.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
 
@@ -75,12 +76,66 @@ test('health says who runs the agents, and what is under way', async () => {
   const { createdAt } = await (await runs.start('agent', 'Hang', { id: 'two' })).info()
   expect(await runs.health()).toMatchObject({ owner: 'this', running: 1, waiting: 1, hosted: 1 })
   const { bytes, oldest, ...rest } = await guest.health()
-  expect(rest).toEqual({ owner: 'other', running: 1, waiting: 1, hosted: 0, unreadCommands: 0 })
+  expect(rest).toEqual({ owner: 'other', running: 1, waiting: 1, hosted: 0, unreadCommands: 0, lag: 0 })
   expect(bytes).toBeGreaterThan(1000)
   expect(oldest?.getTime()).toBeGreaterThanOrEqual(createdAt.getTime())
   await runs.close()
   await guest.send('one', { type: 'steer', text: 'Hurry.' })
   expect(await guest.health()).toMatchObject({ owner: 'none', unreadCommands: 1 })
+})
+
+describe('lag', () => {
+  test('grows while a command or a wake-up that is due is not taken', async () => {
+    const path = storeFile()
+    const first = await opened(path, { agent: wiping([[callOf('c', 'b')]]).agent })
+    await (await first.start('agent', 'Wipe b', { id: 'job' })).result
+    await first.close()
+    const guest = await opened(path, {})
+    const lag = async () => (await guest.health()).lag
+    await guest.wake('job', { at: new Date(Date.now() + 3_600_000) })
+    expect(await guest.health()).toMatchObject({ unreadCommands: 0, lag: 0 })
+    await guest.send('job', { type: 'tool.approve', callId: 'c' })
+    await expect.poll(lag).toBeGreaterThan(0)
+    expect(await lag()).toBeLessThan(3_600_000)
+    await guest.wake('job', { at: new Date(Date.now() - 7_200_000) })
+    expect(await guest.health()).toMatchObject({ unreadCommands: 2 })
+    expect(await lag()).toBeGreaterThanOrEqual(7_200_000)
+    const second = await opened(path, { agent: wiping(['Done.']).agent })
+    expect((await (await second.get('job'))?.result)?.output).toBe('Done.')
+    expect(await guest.health()).toMatchObject({ owner: 'other', unreadCommands: 0, lag: 0 })
+  })
+
+  test('counts a run whose time has come, and reads no more than that', async () => {
+    const path = storeFile()
+    const asking = [{ toolCall: { id: 'c', name: 'ask' } }]
+    const ask = tool({
+      name: 'ask',
+      description: 'Asks.',
+      needsApproval: true,
+      expiresMs: 3_600_000,
+      execute: () => '',
+    })
+    const agent = new Agent(scriptedModel([asking]), { tools: [ask] })
+    const first = await opened(path, { agent })
+    await (await first.start('agent', 'Ask', { id: 'job' })).result
+    await first.close()
+    const { driver, statements } = recording()
+    const guest = await opened(path, {}, { driver })
+    expect((await guest.health()).lag).toBe(0)
+    const file = open(path)
+    onTestFinished(() => void file.close())
+    file.exec('UPDATE runs SET due = due - 7200000')
+    expect((await guest.health()).lag).toBeGreaterThanOrEqual(3_600_000)
+    const asked = statements.filter((sql) => /\b(due|sent)\b/.test(sql))
+    expect(asked).toHaveLength(3)
+    for (const sql of asked) {
+      const plan = file.prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll('?', '1')}`).all()
+      const steps = plan.map((row) => String(Object(row).detail))
+      expect(steps).toEqual([
+        expect.stringMatching(/USING (COVERING )?INDEX (commands_by_sent|commands_by_due|runs_by_due)/),
+      ])
+    }
+  })
 })
 
 describe('deletion', () => {
@@ -128,4 +183,45 @@ describe('deletion', () => {
     expect(ticks).toBeGreaterThan(2)
     expect(await runs.list()).toEqual([])
   })
+})
+
+/** A driver that notes the statements that it prepares. */
+const recording = (): { driver: OpenDriver; statements: string[] } => {
+  const statements: string[] = []
+  const driver: OpenDriver = (at) => {
+    const connection = open(at)
+    return {
+      exec: (sql) => connection.exec(sql),
+      close: () => connection.close(),
+      prepare(sql) {
+        statements.push(sql)
+        return connection.prepare(sql)
+      },
+    }
+  }
+  return { driver, statements }
+}
+
+test('runs of a rare agent are found without a look at the others', async () => {
+  const path = storeFile()
+  const agent = () => wiping(['Done.']).agent
+  const first = await opened(path, { rare: agent() })
+  await (await first.start('rare', 'Hi', { id: 'rare' })).result
+  await first.close()
+  const file = open(path)
+  onTestFinished(() => void file.close())
+  const columns = `status, live, life, recoveries, hidden, step, state, created, updated, prompt, head`
+  file.exec(`WITH RECURSIVE many (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 100000)
+    INSERT INTO runs (id, agent, ${columns}) SELECT 'copy ' || many.n, 'busy', ${columns} FROM runs, many WHERE id = 'rare'`)
+  const { driver, statements } = recording()
+  const runs = await opened(path, { rare: agent(), busy: agent() }, { driver })
+  for (const filter of [{ agent: 'rare' }, { agent: 'rare', limit: 5 }, { agent: 'busy', limit: 1 }]) {
+    const [found] = await runs.list(filter)
+    expect(found).toMatchObject({ agent: filter.agent })
+  }
+  const [asked = ''] = statements.filter((sql) => sql.includes('agent = ?'))
+  const plan = file.prepare(`EXPLAIN QUERY PLAN ${asked.replaceAll('?', '1')}`).all()
+  const steps = plan.map((row) => String(Object(row).detail))
+  expect(steps).toContain('SEARCH runs USING INDEX runs_by_agent (agent=? AND n<?)')
+  expect(steps.filter((step) => /SCAN|TEMP/.test(step))).toEqual([])
 })

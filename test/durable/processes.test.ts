@@ -1,5 +1,5 @@
 /** Real processes and real kills: what was acknowledged is there, and the process that is left continues. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import type { DurableChunk, DurableResult, SqliteDriver } from '../../src/durable/index.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
@@ -102,6 +102,41 @@ test('a decision that was acknowledged is there, although no process could apply
   expect(logOf(path)).toEqual(['look-0', 'look-1', 'ask-2'])
   expect(await looking(path, (driver) => driver.prepare('SELECT n FROM commands').all())).toEqual([])
 }, 180_000)
+
+test.each([
+  [1, ''],
+  [2, 'look-0'],
+])(
+  'an owner that is paused in call %i and loses its runs meanwhile writes nothing more',
+  async (call) => {
+    const path = storeFile()
+    const owner = started('work', path, 'job')
+    await expect.poll(() => existsSync(`${path}.log`) && logOf(path).length >= call).toBe(true)
+    // Paused while it writes, it would hold up every other process.
+    await looking(path, (driver) => {
+      driver.exec('BEGIN IMMEDIATE')
+      owner.child.kill('SIGSTOP')
+      driver.exec('ROLLBACK')
+    })
+    // Its lock is gone, as after a pause that a file server did not wait for.
+    renameSync(`${path}-owner`, `${path}-owner-old`)
+    const other = started('result', path, 'job')
+    const result = dataOf<DurableResult>(await other.line('result'))
+    expect(result.pendingApproval?.calls).toMatchObject([{ name: 'ask' }])
+    const stored = () => looking(path, (driver) => driver.prepare('SELECT n, head, life FROM runs').all())
+    await other.ended
+    const [ran, before] = [logOf(path), await stored()]
+    writeFileSync(`${path}.gate`, 'look-0 look-1')
+    owner.child.kill('SIGCONT')
+    // It follows the run that the other one has brought to its question.
+    expect(dataOf<DurableResult>(await owner.line('done')).messages).toEqual(result.messages)
+    await owner.ended
+    expect(await stored()).toEqual(before)
+    expect(logOf(path)).toEqual(ran)
+    expect(ran).toEqual([...new Set(ran)])
+  },
+  180_000,
+)
 
 test('what another process decides is acted on by the one that owns the file, once', async () => {
   const path = storeFile()

@@ -4,7 +4,7 @@ import { assign, fromCallback, setup } from 'xstate'
 import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { RunInfo } from '../../src/durable/index.ts'
-import { findDriver } from '../../src/durable/sqlite/driver.ts'
+import { findDriver, type OpenDriver } from '../../src/durable/sqlite/driver.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { readAll } from './reading.ts'
@@ -217,6 +217,71 @@ describe('a run that was left', () => {
   })
 })
 
+describe('many runs', () => {
+  const count = 60
+  /** A driver whose commits take time, and how many there were in each turn of the process. */
+  const slowDriver = (): { driver: OpenDriver; turns: number[] } => {
+    const turns: number[] = [0]
+    let isCounted = false
+    const commit = () => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+      turns.push((turns.pop() ?? 0) + 1)
+      if (isCounted) return
+      isCounted = true
+      setImmediate(() => {
+        isCounted = false
+        turns.push(0)
+      })
+    }
+    const driver: OpenDriver = (at) => {
+      const connection = open(at)
+      return {
+        prepare: (sql) => connection.prepare(sql),
+        close: () => connection.close(),
+        exec: (sql) => {
+          if (sql === 'COMMIT') commit()
+          connection.exec(sql)
+        },
+      }
+    }
+    return { driver, turns }
+  }
+
+  test('are started and written to bit by bit, in their order, also where all of that is asked for at once', async () => {
+    const { driver, turns } = slowDriver()
+    const { agent } = wiping(Array.from({ length: count }, () => [{ hang: true }]))
+    const runs = await opened(storeFile(), { agent }, { driver })
+    const ids = Array.from({ length: count }, (_, n) => `job ${n}`)
+    turns.splice(0, turns.length, 0)
+    await Promise.all(ids.map((id) => runs.start('agent', 'Hi', { id })))
+    for (const id of ids) await runs.send(id, { type: 'message', text: 'And?', when: 'step' })
+    // Without turns for other work it would be all of them.
+    expect(Math.max(...turns)).toBeLessThan(count)
+    expect(turns.reduce((sum, commits) => sum + commits)).toBeGreaterThan(2 * count)
+    expect((await runs.list({ limit: count })).map(({ id }) => id)).toEqual(ids.reverse())
+  })
+
+  test('are continued and stopped bit by bit: other work of the process goes on in between', async () => {
+    const path = storeFile()
+    const hanging = () => wiping(Array.from({ length: count }, () => [{ hang: true }]))
+    const first = await opened(path, { agent: hanging().agent }, { synchronous: 'normal' })
+    for (let n = 0; n < count; n += 1) await first.start('agent', 'Hi', { id: `job ${n}` })
+    await first.close({ drain: 0 })
+    const { driver, turns } = slowDriver()
+    const { agent, model } = hanging()
+    const runs = await opened(path, { agent }, { driver })
+    await expect.poll(() => model.requests.length).toBe(count)
+    const begun = turns.splice(0).filter((commits) => commits > 0)
+    await runs.close({ drain: 1000 })
+    const ended = turns.filter((commits) => commits > 0)
+    // Ten of them take 50 ms.
+    for (const each of [begun, ended]) expect(Math.max(...each)).toBeLessThan(20)
+    expect(
+      (await (await opened(path, {})).list({ limit: count })).map(({ recoveries }) => recoveries),
+    ).toEqual(Array.from({ length: count }, () => 0))
+  })
+})
+
 describe('runs of a process that dies again and again', () => {
   test('continue one by one, so that the one that ends the process is found and the others are not abandoned', async () => {
     let path = storeFile()
@@ -227,7 +292,7 @@ describe('runs of a process that dies again and again', () => {
       path = afterKill(path)
       const { agent, model } = hanging()
       await opened(path, { agent }, { maxRecoveries: 10 })
-      expect(model.requests).toHaveLength(death < 5 ? 5 : 1)
+      await expect.poll(() => model.requests.length).toBe(death < 5 ? 5 : 1)
     }
     path = afterKill(path)
     const { agent } = wiping(Array.from({ length: 5 }, () => 'Done.'))

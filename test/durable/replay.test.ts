@@ -2,7 +2,7 @@
  * The process of a segment may end at any moment. Here it does so at each of them: a process that has the journal of that moment comes
  * to the same end, asks no model and runs no tool again, and shows its readers the same.
  */
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
 import type { SegmentEnd, SegmentStart } from '../../src/durable/index.ts'
@@ -12,6 +12,10 @@ import type { ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
 import { type EngineKind, type Journal, newJournal } from '../dbos/world/memoryEngine.ts'
 import { leave, playSegment, started } from './replaying.ts'
+
+// Records have the time at their end: a clock that does not move makes them equal.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
 
 type World = { journal: Journal; requests: ModelRequest[]; calls: string[] }
 

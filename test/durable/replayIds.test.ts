@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { durableChunk } from '../../src/durable/chunks.ts'
-import { replayIds } from '../../src/durable/replay/replaySegment.ts'
+import { replayIds } from '../../src/durable/replay/replaySteps.ts'
 
 const from = { input: { prompt: 'Hi', id: 'run' } }
 

@@ -204,6 +204,12 @@ test('an answer that is asked for again is another step', async () => {
   const options: AgentOptions = { retry: { maxRetries: 2, initialDelayMs: 0, maxDelayMs: 0 } }
   const end = await playSegment(new Agent(model, options), { journal })
   expect(end).toMatchObject({ status: 'complete', output: { output: 'Here I am.' } })
-  expect(Object.keys(recordsOf(journal))).toEqual(['begin', 'run/turn 1', 'run/turn 1 (2)', 'run/turn 1 (3)'])
+  expect(Object.keys(recordsOf(journal))).toEqual([
+    'begin',
+    'run/turn 1',
+    'run/turn 1 (2)',
+    'run/turn 1 (3)',
+    'end',
+  ])
   expect(await playSegment(new Agent(scriptedModel([]), options), { journal })).toEqual(end)
 })

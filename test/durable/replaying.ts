@@ -44,11 +44,17 @@ export const playSegment = (agent: AnyAgent, setting: Setting = {}): Promise<Seg
   )
 }
 
-/** Reads the records, by name. */
+/** Reads the records, by name, without their times. */
 export const recordsOf = ({ records }: Journal): Record<string, unknown> =>
   Object.fromEntries(
-    records.map(({ name, value }) => [name, value === undefined ? 'under way' : JSON.parse(value)]),
+    records.map(({ name, value }) => [name, value === undefined ? 'under way' : timeless(JSON.parse(value))]),
   )
+
+const timeless = (record: unknown): unknown => {
+  if (Object(record) !== record || Array.isArray(record)) return record
+  const { at: _, ...rest } = Object(record)
+  return rest
+}
 
 /** Leaves commands for a run, once. */
 export const leave = ({ commands }: Journal, ...more: AgentCommand[]): void => {

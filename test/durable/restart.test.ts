@@ -1,7 +1,7 @@
 /** A run that is stopped as if its process had died continues from what is stored, in the same process. */
 import { expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
-import { viewOf } from '../../src/durable/sqlite/storeView.ts'
+import { viewOf } from '../../src/durable/storeView.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -34,7 +34,7 @@ test.each([
     for await (const { chunk } of run.stream()) texts.push(chunk.output)
   })()
   await begun
-  expect(viewOf(runs)?.restart('job')).toBe(true)
+  expect(viewOf(runs)?.restart?.('job')).toBe(true)
   const { answer, messages } = await run.result
   await read
   expect([answer, ran]).toEqual(['Done.', times])
@@ -42,6 +42,6 @@ test.each([
     expect.stringContaining(result),
   ])
   expect(texts.join('')).toBe('I work.\nDone.')
-  expect(viewOf(runs)?.restart('job')).toBe(false)
-  expect(viewOf(runs)?.restart('none')).toBe(false)
+  expect(viewOf(runs)?.restart?.('job')).toBe(false)
+  expect(viewOf(runs)?.restart?.('none')).toBe(false)
 })

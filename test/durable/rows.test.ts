@@ -86,9 +86,9 @@ describe('a stored run', () => {
       updated: 3000,
     }
     expect(runs.get('job')).toEqual(changed)
-    runs.setStatus(1, 'waiting', false)
+    runs.setStatus(1, { status: 'waiting', isUnsettled: false, due: undefined })
     expect(runs.get('job')).toEqual({ ...changed, status: 'waiting', isUnsettled: false })
-    runs.setStatus(1, 'running', true)
+    runs.setStatus(1, { status: 'running', isUnsettled: true, due: undefined })
     expect(runs.beginIncarnation(1, 7, 8)).toBe(false)
     expect(runs.beginIncarnation(1, 1, 8)).toBe(true)
     expect(runs.update(1, 0, to, 3500)).toBe(false)

@@ -106,7 +106,8 @@ test('a poll keeps its process alive while a caller waits, and ends when it is s
     vi.advanceTimersByTime(60)
     expect(looks).toBe(3)
   } finally {
-    vi.useRealTimers()
+    // In this order: a spy puts back what it found, which is the fake timer.
     vi.restoreAllMocks()
+    vi.useRealTimers()
   }
 })

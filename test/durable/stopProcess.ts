@@ -1,4 +1,5 @@
-// A server that a deploy stops: `node stopProcess.mjs <file> <toolMs>`. It ends its tools, and its last word is "closed".
+// A server that a deploy stops: `node stopProcess.mjs <file>`. Its tools end once it is stopped, and its last word is "closed".
+import { once } from 'node:events'
 import { appendFileSync } from 'node:fs'
 import { Agent } from '../../src/agent/Agent.ts'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
@@ -7,7 +8,9 @@ import type { ChatModel } from '../../src/model/chatModel.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 
-const [path = '', toolMs = ''] = process.argv.slice(2)
+const path = process.argv[2] ?? ''
+// Before a stored run can continue, and call its tool.
+const stopped = once(process, 'SIGTERM')
 const say = (word: string): void => void process.stdout.write(`${word}\n`)
 
 /** Three calls, one after the other, then the end. */
@@ -25,7 +28,7 @@ const work = tool({
   execute: async (_, { callId }) => {
     appendFileSync(`${path}.log`, `${callId}\n`)
     say('working')
-    await new Promise((resolve) => setTimeout(resolve, Number(toolMs)))
+    await stopped
     return 'worked'
   },
 })
@@ -35,8 +38,7 @@ const runs = await openRuns({
   agents: { worker: new Agent(model, { tools: [work] }) },
 })
 
-process.once('SIGTERM', async () => {
-  say('stopping')
+stopped.then(async () => {
   await runs.close({ drain: 60_000 })
   say('closed')
   process.exit(0)

@@ -1,7 +1,7 @@
 /** A store that two processes open: one owns it, and the other takes over when the first is gone. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
-import { viewOf } from '../../src/durable/sqlite/storeView.ts'
+import { viewOf } from '../../src/durable/storeView.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
 
@@ -20,9 +20,12 @@ describe('two processes that open a store', () => {
     onTestFinished(() => void vi.useRealTimers())
     const owner = await opened(path, { agent: wiping([[{ hang: true }]]).agent })
     const other = await opened(path, { agent: wiping(['Done.']).agent })
-    const owns = () => [owner, other].map((runs) => [viewOf(runs)?.isOwner(), viewOf(runs)?.hasOwner()])
+    const owns = () =>
+      Promise.all(
+        [owner, other].map(async (runs) => [viewOf(runs)?.isOwner(), await viewOf(runs)?.hasOwner()]),
+      )
     const run = await other.start('agent', 'Hi', { id: 'job' })
-    expect(owns()).toEqual([
+    expect(await owns()).toEqual([
       [true, true],
       [false, true],
     ])
@@ -31,11 +34,11 @@ describe('two processes that open a store', () => {
     vi.advanceTimersByTime(20)
     expect(await run.info()).toMatchObject({ state: 'Accumulating' })
     vi.advanceTimersByTime(1000)
-    expect(owns()[1]).toEqual([false, true])
+    expect((await owns())[1]).toEqual([false, true])
     await owner.close()
-    expect(owns()[1]).toEqual([false, false])
+    expect((await owns())[1]).toEqual([false, false])
     vi.advanceTimersByTime(240)
-    expect(owns()[1]).toEqual([true, true])
+    expect((await owns())[1]).toEqual([true, true])
     expect((await run.result).output).toBe('Done.')
     expect(await run.info()).toMatchObject({ status: 'complete', recoveries: 0 })
   })

@@ -1,6 +1,8 @@
 /** A changed prompt or tool is a message at its place, for models that take that: nothing before it changes. */
 import { expect, it } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import { Chat } from '../../src/agent/Chat.ts'
+import type { SendOptions } from '../../src/agent/options.ts'
 import { textOf } from '../../src/messages/messages.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { changeMessage, toolChangeOf, withoutChanges } from '../../src/model/promptChange.ts'
@@ -90,6 +92,44 @@ it.each([
   })
   expect(lines.join()).not.toContain('change')
   expect(changed).toEqual([['tools']])
+})
+
+it('a prompt of one send is a message in the next one, also of a chat that was stored', async () => {
+  const model = scriptedModel(['A', 'B', 'C', 'D'], { profile: { appendsChanges: true } })
+  const changed: string[][] = []
+  const watching: SendOptions = {
+    onStart: (run) => void run.on('prefix', (event) => changed.push(event.changed)),
+  }
+  const agent = new Agent(model, { system: 'Be brief.' })
+  const chat = new Chat(agent)
+  await chat.send('1', watching)
+  await chat.send('2', { ...watching, system: 'It is Monday.' })
+  await chat.send('3', { ...watching, system: 'It is Tuesday.' })
+  await Chat.from(agent, JSON.parse(JSON.stringify(chat))).send('4', watching)
+  const [, , , last] = model.requests.map(linesOf)
+  expect(last).toBe(
+    ', system, user, model, user, change It is Monday., model, user, change It is Tuesday., model, user, change Be brief.',
+  )
+  expect(changed).toEqual([])
+})
+
+it('long prompts that keep changing begin again before they fill the window', async () => {
+  const model = scriptedModel(Array(9).fill('Yes.'), { profile: { appendsChanges: true } })
+  const changed: string[][] = []
+  const chat = new Chat(new Agent(model))
+  for (let day = 1; day <= 9; day++) {
+    const system = `${'x'.repeat(30_000)} Day ${day}.`
+    await chat.send('Go', {
+      system,
+      onStart: (run) => void run.on('prefix', (event) => changed.push(event.changed)),
+    })
+  }
+  const written = model.requests.map(({ messages }) => messages.map(textOf).join('').length)
+  expect(Math.max(...written)).toBeLessThan(140_000)
+  expect(changed).toEqual([
+    ['system', 'history'],
+    ['system', 'history'],
+  ])
 })
 
 it('a history cannot bring changes', async () => {

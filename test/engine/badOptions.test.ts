@@ -239,6 +239,12 @@ test('a retry delay that is undefined does not hide what the server asks for', a
   expect(waits).toEqual([40_000])
 })
 
+test('a policy by a name is refused, and a machine has nothing to inherit one from', () => {
+  expectRefused(() => new Agent(scriptedModel([]), { policy: 'parent' as never }), 'policy')
+  const model = scriptedModel([])
+  expectRefused(() => createAgentMachine({ model, policy: 'inherit' as never }), 'policy')
+})
+
 describe('an agent machine', () => {
   const takes: Takes<AgentMachineConfig> = {
     model: [],
@@ -304,6 +310,8 @@ describe('a tool', () => {
     input: [],
     execute: ['a function'],
     needsApproval: ['a function'],
+    expiresMs: [],
+    onExpired: [],
     timeoutMs: ['Infinity'],
     endsRun: [],
     onInterrupted: [],

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { ConfigurationError, ModelError } from '../../src/messages/errors.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { recorder } from './sampleTools.ts'
 import { brief, collect, idle } from './watching.ts'
 
 describe('the iterator of sendStream', () => {
@@ -91,13 +90,13 @@ describe('the iterator of sendStream', () => {
     expect(await stream.next()).toEqual({ value: undefined, done: true })
   })
 
-  test('a mistake in the configuration rejects the first pull', async () => {
-    const twice = { tools: [recorder().tool, recorder().tool] }
-    const stream = new Agent(scriptedModel([]), twice).sendStream('Hi')
+  test('a mistake in the options of a send rejects the first pull', async () => {
+    const wrong = { maxSteps: 0 }
+    const stream = new Agent(scriptedModel([])).sendStream('Hi', wrong)
     await expect((async () => stream.next())()).rejects.toBeInstanceOf(ConfigurationError)
     let pull: Promise<unknown> | undefined
     expect(() => {
-      pull = new Agent(scriptedModel([]), twice).sendStream('Hi').next()
+      pull = new Agent(scriptedModel([])).sendStream('Hi', wrong).next()
     }).not.toThrow()
     await expect(pull).rejects.toBeInstanceOf(ConfigurationError)
   })

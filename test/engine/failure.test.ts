@@ -269,11 +269,12 @@ describe('input that cannot be answered', () => {
     expect(model.requests[0]?.messages).toHaveLength(3)
   })
 
-  test('a mistake in the configuration rejects the send: it does not throw past the promise', async () => {
-    const agent = new Agent(scriptedModel([]), { tools: [recorder().tool, recorder().tool] })
+  test('a mistake in the tools of a send rejects it: it does not throw past the promise', async () => {
+    const agent = new Agent(scriptedModel([]))
+    const tools = [recorder().tool, recorder().tool]
     let sent: Promise<unknown> | undefined
     expect(() => {
-      sent = agent.send('Hi')
+      sent = agent.send('Hi', { tools })
     }).not.toThrow()
     await expect(sent).rejects.toBeInstanceOf(ConfigurationError)
   })

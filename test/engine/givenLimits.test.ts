@@ -5,6 +5,7 @@ import { Agent, type RunLimits, tool, toolCallsOf } from '../../src/index.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 
 const look = tool({ name: 'look', description: 'Looks', execute: () => 'seen' })
+const other = { ...look, name: 'other' }
 const endless = Array.from(
   { length: 40 },
   (_, index): ScriptTurn => [{ toolCall: { id: `c${index}`, name: 'look' } }],
@@ -12,7 +13,7 @@ const endless = Array.from(
 
 describe('limits that a machine is given', () => {
   const outputWith = async (limits: unknown) => {
-    const agent = new Agent(scriptedModel([endless[0] ?? '', 'Done.']), { tools: [look] })
+    const agent = new Agent(scriptedModel([endless[0] ?? '', 'Done.']), { tools: [look, other] })
     const actor = createActor(agent.machine, { input: { prompt: 'Go.', limits: limits as RunLimits } })
     actor.start()
     return (await waitFor(actor, ({ status }) => status === 'done')).output

@@ -94,7 +94,7 @@ describe('a call that was running when its run was stored', () => {
     [
       'to be taken as failed',
       { approve: false, reason: 'no trace of it' },
-      /treats it as failed: no trace of it/,
+      /marked it as failed: no trace of it/,
       [],
     ],
     ['to have had a result', { result: 'paid' }, 'paid', []],

@@ -225,7 +225,7 @@ describe('at a limit', () => {
     const guest = await openRuns({ store: sqlite(path) })
     await expect(
       guest.send('job', { type: 'tool.approve', callId: 'limit', arguments: { steps: -1 } }),
-    ).rejects.toThrow(/A limit is raised/)
+    ).rejects.toThrow(/To raise a limit, pass the new limits/)
     await guest.send('job', { type: 'tool.approve', callId: 'limit', arguments: { steps: 5 } })
     await guest.close()
     const later = await openRuns({ store: sqlite(path), agents: { worker: asking(['Done.']) } })

@@ -8,7 +8,7 @@ const data = { type: 'data', mimeType: 'image/png', data: 'AAAA' }
 const link = { type: 'link', url: 'https://example.com' }
 const call = { type: 'toolCall', id: 'a', name: 'add', arguments: {} }
 const result = { type: 'toolResult', id: 'a', name: 'add', result: '3' }
-const notText = (field: string, type: string) => `The ${field} of one of its ${type} parts is not text.`
+const notText = (field: string, type: string) => `The ${field} of one of its ${type} parts is not a string.`
 
 test.each([
   ['system', { role: 'system', parts: [text] }],
@@ -29,9 +29,18 @@ test.each([
   [undefined, 'It is not plain JSON: it holds undefined, which JSON cannot hold.'],
   [() => {}, 'It is not plain JSON: it holds a function, which JSON cannot hold.'],
   [circular, 'It is not plain JSON: it holds data that is circular, or nests deeper than 256 levels.'],
-  [null, 'It is not a message: messages are objects with a role and parts.'],
-  ['Go', 'It is not a message: messages are objects with a role and parts.'],
-  [[text], 'It is not a message: messages are objects with a role and parts.'],
+  [
+    null,
+    "It is not a message: messages are objects with a role and parts. Write userMessage('…') or modelMessage('…').",
+  ],
+  [
+    'Go',
+    "It is not a message: messages are objects with a role and parts. Write userMessage('…') or modelMessage('…').",
+  ],
+  [
+    [text],
+    "It is not a message: messages are objects with a role and parts. Write userMessage('…') or modelMessage('…').",
+  ],
   [{ parts: [text] }, 'undefined is not a role: use system, user or model.'],
   [
     { role: 'tool', parts: [text] },

@@ -1,9 +1,10 @@
 /** The `prefix` event: what of a request differs from the one before it, and the tokens that this cost. */
 import { expect, it } from 'vitest'
-import { prefixSentence } from '../../machines/model/requestPrefix.ts'
+import { prefixSentence, type RequestPrefix, sentPrefix } from '../../machines/model/requestPrefix.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { Chat } from '../../src/agent/Chat.ts'
 import type { AgentEmitted } from '../../src/index.ts'
+import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { weather } from './sampleTools.ts'
 
@@ -72,6 +73,26 @@ it('is kept with a stored run', async () => {
 
 it('is one sentence for people', () => {
   expect(prefixSentence({ changed: ['system', 'tools'], lostTokens: 1200 })).toBe(
-    'Another request than before: the system prompt and the tools changed, 1,200 tokens were not read from the cache.',
+    'The request differs from the one before: the system prompt and the tools changed, 1,200 tokens were not read from the cache.',
   )
+})
+
+it('is made of hashes that are continued, and are those of the whole history', () => {
+  const model = scriptedModel([])
+  const said = Array.from({ length: 40 }, (_, at) =>
+    at % 2 ? modelMessage(`a${at}`) : userMessage(`q${at}`),
+  )
+  const sent = (messages: ChatMessage[], before?: RequestPrefix) => sentPrefix(model, { messages }, before)
+  let before: RequestPrefix | undefined
+  for (const count of [1, 3, 5, 5, 29, 31, 3, 39]) {
+    const messages = said.slice(0, count)
+    const { prefix, changed } = sent(messages, before)
+    expect(prefix).toEqual(sent(structuredClone(messages)).prefix)
+    expect(changed).toEqual(count === 3 && before?.messages === 31 ? ['history'] : [])
+    before = prefix
+  }
+  // Another beginning before the same last message is another history.
+  const fork = [userMessage('other'), ...said.slice(1, 39)]
+  expect(sent(fork, before).changed).toEqual(['history'])
+  expect(sent(fork).prefix).toEqual(sent(structuredClone(fork)).prefix)
 })

@@ -206,7 +206,7 @@ test('one message answers the turn: the results in call order, what was changed,
       expect.objectContaining({ id: 'c', isError: true }),
       {
         type: 'text',
-        text: 'A person changed the arguments of the call of "act" before it ran: {"n":4}',
+        text: 'A person changed the arguments of the call to "act" before it ran: {"n":4}',
       },
       { type: 'text', text: 'Be quick.' },
     ],

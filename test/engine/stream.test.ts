@@ -227,3 +227,19 @@ describe('17: thinking', () => {
     expect(chunks.at(-2)?.messages).toEqual([modelMessage('Yes', { anthropic: { signature: 's3' } })])
   })
 })
+
+test('one read with very many deltas is taken in parts: emitting them takes linear time', async () => {
+  const texts = Array.from({ length: 2_500 }, (_, n) => ({ type: 'text', text: `${n} ` }) as const)
+  const parts: number[] = []
+  const agent = new Agent(scriptedModel([[{ deltas: texts }]]), {
+    inspect: (event) => {
+      if (event.type === '@xstate.event' && event.event.type === 'model.deltas')
+        parts.push(event.event.deltas.length)
+    },
+  })
+  const chunks = await collect(agent.sendStream('Count'))
+  expect(parts.slice(0, 3)).toEqual([1000, 1000, 500])
+  expect(chunks.map(({ output }) => output).filter((output) => output !== '')).toEqual(
+    texts.map(({ text }) => text),
+  )
+})

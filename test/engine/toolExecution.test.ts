@@ -51,6 +51,46 @@ describe('30: how many tools run at once', () => {
     expect(emitted.map(({ callId }) => callId)).toEqual(['c', 'a', 'b'])
   })
 
+  test.each([
+    { toolExecution: 'parallel' as const, steps: [['c', 'a', 'b']] },
+    { toolExecution: 'sequential' as const, steps: [['a'], ['b'], ['c']] },
+  ])('results that come at the same time are one step: $toolExecution', async ({ toolExecution, steps }) => {
+    const slow = gated()
+    const reported: string[][] = []
+    const agent = new Agent(scriptedModel([round('a', 'b', 'c'), 'ok']), {
+      tools: [slow.tool],
+      toolExecution,
+      inspect: (event) => {
+        if (event.type !== '@xstate.event' || event.event.type !== 'tool.finished') return
+        reported.push(event.event.results.map(({ id }: ToolResultPart) => id))
+      },
+    })
+    const actor = agent.actor({ prompt: 'Go' })
+    const { emitted } = watch(actor)
+    actor.start()
+    for (const ids of steps) {
+      await idle()
+      for (const id of ids) slow.release(id)
+    }
+    expect((await resultsOf(actor)).map(({ result }) => result)).toEqual(['done a', 'done b', 'done c'])
+    expect(reported).toEqual(steps)
+    const shown = emitted.flatMap((event) => (event.type === 'tool.result' ? [event.callId] : []))
+    expect(shown).toEqual(steps.flat())
+  })
+
+  test('a result that has come is not reported to a run that was aborted since', async () => {
+    const slow = gated()
+    const { actor, watched } = start(slow, ['a', 'b'], { toolExecution: 'parallel' })
+    await idle()
+    slow.release('a')
+    actor.send({ type: 'abort' })
+    const { status, messages } = await endOf(actor)
+    await idle()
+    expect(status).toBe('aborted')
+    expect(messages.flatMap(toolResultsOf).map(({ isError }) => isError)).toEqual([true, true])
+    expect(watched.emitted.filter(({ type }) => type === 'tool.result')).toEqual([])
+  })
+
   test('never more than the limit, and the next begins as soon as one is done', async () => {
     const slow = gated()
     const { actor } = start(slow, ['a', 'b', 'c', 'd'], { toolExecution: { concurrency: 2 } })

@@ -1,12 +1,13 @@
 /** Tools that come from a source: each step takes those that are there then. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { currentTools, specsOf } from '../../machines/tools/runTools.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
-import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { type Tool, tool } from '../../src/tools/tool.ts'
+import { aguiHandler, uiMessageHandler } from '../../src/ui/index.ts'
 
 const named = (name: string, does = () => {}, says = name): Tool =>
   tool({
@@ -131,6 +132,50 @@ test('two tools of a name are a mistake when the agent is made, and later the fi
     'go',
   )
   expect(messages.flatMap(toolResultsOf)[1]).toMatchObject({ result: 'mine' })
+})
+
+describe('a source that takes the name of another tool between two runs breaks none of them', () => {
+  const names = ['own', 'first', 'task_status', 'return_result']
+  const schema = z.object({ a: z.number() })
+  const made = (turns: ScriptTurn[], profile = {}) => {
+    const [first, second] = [{ tools: [named('first')] }, { tools: [] as Tool[] }]
+    const model = scriptedModel(turns, { profile })
+    const agent = new Agent(model, { tools: [named('own'), first, second] })
+    second.tools = names.map((name) => named(name, undefined, 'theirs'))
+    return { agent, model }
+  }
+
+  test('a send, and its machine', async () => {
+    const { agent, model } = made([[call('own'), call('first')].flat(), 'done'])
+    const { messages } = await agent.send('go')
+    expect(messages.flatMap(toolResultsOf)).toMatchObject([{ result: 'own' }, { result: 'first' }])
+    expect(offeredTo(model)[0]).toEqual(['own', 'first', 'task_status', 'return_result'])
+  })
+
+  test.each([true, false])('a typed answer (native schema: %s)', async (nativeSchema) => {
+    const end = nativeSchema ? '{"a":1}' : [{ toolCall: { name: 'return_result', arguments: { a: 1 } } }]
+    const { agent } = made([end], { nativeSchema })
+    expect((await agent.sendFor('go', schema)).output).toEqual({ a: 1 })
+  })
+
+  test('the pages that an agent serves, and their own tools', async () => {
+    const post = (handler: (request: Request) => Promise<Response>, body: object) =>
+      handler(
+        new Request('http://statewire.test/chat', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      )
+    const said = { id: 'u', role: 'user', content: 'Hi', parts: [{ type: 'text', text: 'Hi' }] }
+    const page = await post(uiMessageHandler(made(['Hello.']).agent), { id: 'c', messages: [said] })
+    expect(await page.text()).toContain('Hello.')
+    const tools = [{ name: 'paint', description: 'Paints', parameters: {} }]
+    const thread = { threadId: 'c', runId: 'r', messages: [said], tools }
+    expect(await (await post(aguiHandler(made(['Hello.']).agent), thread)).text()).toContain('Hello.')
+    const taken = { ...thread, tools: [{ ...tools[0], name: 'first' }] }
+    expect((await post(aguiHandler(made([]).agent), taken)).status).toBe(400)
+  })
 })
 
 test('a source of anything but tools is refused', () => {

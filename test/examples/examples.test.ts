@@ -85,6 +85,11 @@ const shows: Record<string, (string | RegExp)[]> = {
     "job-7 waits for the approval of delete_file { path: 'notes.txt' }\nthe server was killed",
     /server \d+ deletes notes\.txt\njob-7: [\s\S]*notes\.txt is deleted/,
   ],
+  'backgroundAgents.mjs': [
+    /visit_hotels is at work[\s\S]*killed\n[\s\S]*visit_hotels is at work/,
+    'get_hotels: city Rome, stars 4.',
+    '3 results, stop',
+  ],
   'webServer.mjs': ['asks for delete_file {"path":"notes.txt"}', 'Ada ', 'deleted ', 'notes.txt'],
 }
 

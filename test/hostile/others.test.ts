@@ -256,11 +256,12 @@ describe('think tags', () => {
     return [result.metadata.thinking ?? '', result.output]
   }
 
-  test('are text by default', async () => {
-    expect(await said('openai:m', '<think>Hm.</think>Yes.')).toEqual(['', '<think>Hm.</think>Yes.'])
-  })
+  splitting('keeps', false)
 
   test.each([
+    ['keeps', '<think>Hm.</think>Yes.', '', '<think>Hm.</think>Yes.'],
+    ['openai', '<think>Hm.</think>Yes.', 'Hm.', 'Yes.'],
+    ['openai', 'R1 writes <think>Hm.</think> first.', '', 'R1 writes <think>Hm.</think> first.'],
     ['splits', '<think>Hm.</think>\n\nYes.', 'Hm.', 'Yes.'],
     ['splits', 'Write <think> first.', '', 'Write <think> first.'],
     ['splits', '<thing>Yes.', '', '<thing>Yes.'],

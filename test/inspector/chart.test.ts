@@ -20,32 +20,6 @@ const stateValue = (path: string): unknown =>
     .reverse()
     .reduce<unknown>((inner, key) => (inner === undefined ? key : { [key]: inner }), undefined)
 
-describe('The main path of a chart', () => {
-  it('leads an agent through a tool call to its answer', () => {
-    const { mainPath, transitions } = chartView(lifecycle)
-    const arrows = transitions.flatMap(({ name, source, targets }) =>
-      mainPath.includes(name) ? [`${source} → ${targets}`] : [],
-    )
-    expect(arrows.map((arrow) => arrow.replaceAll('agent.', ''))).toEqual([
-      'Initialized → MessageReset',
-      'MessageReset → Accumulating',
-      'Accumulating → Consolidating',
-      'Accumulating.Requesting → Accumulating.Streaming',
-      'Consolidating → ToolCheck',
-      'ToolCheck → Complete',
-      'ToolCheck → ToolExecution',
-      'ToolExecution → ToolResults',
-      'ToolResults → MessageReset',
-    ])
-  })
-
-  it('is empty for a chart that does not ask a model itself', () => {
-    const others = gallery.map(({ machine }) => machine).filter(({ id }) => id !== 'agent')
-    expect(others.length).toBeGreaterThan(2)
-    for (const machine of others) expect([machine.id, chartView(machine).mainPath]).toEqual([machine.id, []])
-  })
-})
-
 /** A decision is not a run: it has one end, for every answer. */
 const runs = gallery.flatMap(({ machine }): [string, AnyStateMachine][] =>
   machine.id === 'decision' ? [] : [[machine.id, machine]],
@@ -63,7 +37,7 @@ describe('A state of the lifecycle chart', () => {
     const activities = [...agentStates()].flatMap(([path, { isStorable, isFinal }]) =>
       isStorable || isFinal ? [[path, activityOf(lifecycle, snapshotIn(stateValue(path)))]] : [],
     )
-    const gates = ['Prompt', 'Calls', 'Results', 'Answer'].flatMap((gate) => [
+    const gates = ['Prompt', 'Calls', 'Results', 'Tasks', 'Answer'].flatMap((gate) => [
       // Most policies answer at once: nothing is to be seen of the question.
       [`Judging.${gate}.Asking`, ''],
       [`Judging.${gate}.Holding`, 'pausing'],
@@ -80,6 +54,7 @@ describe('A state of the lifecycle chart', () => {
       'ToolExecution.Working': 'working',
       'ToolExecution.Waiting': 'waiting',
       AwaitingTools: 'waiting',
+      AwaitingTasks: 'waiting',
       Complete: 'complete',
       Failed: 'failed',
       Aborted: 'aborted',

@@ -16,24 +16,28 @@ if (!existsSync('dist/inspector.js')) throw new Error('There is no dist: run `np
 
 const program = (name: string) => join('test', 'inspector', 'programs', name)
 
-/** Starts a program, and resolves when it has sent its requests. */
+/** Starts a program, and resolves when it has printed the address and sent its requests. */
 const started = async (name: string, { wanted = '1', args = [] as string[] } = {}) => {
   const env = { ...process.env, STATEWIRE_INSPECT: wanted }
   const child = spawn(process.execPath, [program(name), ...args], { env, stdio: 'pipe' })
   onTestFinished(() => void child.kill())
   let stderr = ''
   let stdout = ''
-  child.stderr.on('data', (text) => {
-    stderr += text
-  })
-  const asked = new Promise<void>((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
+    // Two pipes: what was printed first may be read last.
+    const look = () => {
+      if (stdout.includes('asked') && stderr.includes('\n')) resolve()
+    }
+    child.stderr.on('data', (text) => {
+      stderr += text
+      look()
+    })
     child.stdout.on('data', (text) => {
       stdout += text
-      if (stdout.includes('asked')) resolve()
+      look()
     })
     child.on('exit', () => reject(new Error(`It ended early: ${stdout}${stderr}`)))
   })
-  await asked
   const [url = ''] = /http:\/\/\S+/.exec(stderr) ?? []
   return { child, url, printed: () => stderr, answers: stdout }
 }

@@ -55,6 +55,11 @@ const watchedRun = async () => {
   return { inspector, server }
 }
 
+/** Presses a button that copies. Its answer is there for two seconds: the test looks for it first. */
+const copy = async (page: Page, name: string): Promise<void> => {
+  await Promise.all([page.getByText('Copied.').waitFor(), page.getByRole('button', { name }).click()])
+}
+
 const copied = (page: Page): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()')
 
 describe.skipIf(!executablePath)('The wire tab', { timeout: 120_000 }, () => {
@@ -90,8 +95,7 @@ describe.skipIf(!executablePath)('The wire tab', { timeout: 120_000 }, () => {
     expect(await page.locator('.events li').count()).toBe(1)
 
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-    await page.getByRole('button', { name: 'Copy body' }).click()
-    await page.getByText('Copied.').waitFor()
+    await copy(page, 'Copy body')
     expect(await copied(page)).toBe(server.requests[2]?.text)
     if (process.env.SHOTS) {
       for (const [width, height] of [
@@ -111,8 +115,7 @@ describe.skipIf(!executablePath)('The wire tab', { timeout: 120_000 }, () => {
     const { page } = await open(browser, inspector.url)
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.locator('#tab-wire').click()
-    await page.getByRole('button', { name: 'Copy as curl' }).click()
-    await page.getByText('Copied.').waitFor()
+    await copy(page, 'Copy as curl')
     const command = await copied(page)
     expect(command).toContain('-H "authorization: Bearer $OPENAI_API_KEY"')
     expect(command).not.toContain('never-shown-key')

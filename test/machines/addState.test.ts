@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type AnyStateMachine, createMachine } from 'xstate'
-import { factsIn, statePath } from '../../machines/agent/states.ts'
+import { agentStates, factsIn, statePath } from '../../machines/agent/states.ts'
 import { type AgentMachineConfig, createChart } from '../../machines/index.ts'
 import { runMachine } from '../../machines/logic/runMachine.ts'
 import { storedFlaw } from '../../machines/stored/storedRun.ts'
@@ -67,15 +67,23 @@ test('a state that is added can be stored, and has its name', () => {
   expect(states.get(added)).toEqual({
     isStorable: true,
     isFinal: false,
+    isWaiting: true,
     waitsFor: undefined,
     isInRound: false,
     isAnswered: false,
     isUndecided: false,
     isHeld: false,
-    children: { always: [], sometimes: ['policy'] },
+    children: { always: [], sometimes: ['policy', 'tasks'] },
   })
   expect(factsIn(createChart).has(added)).toBe(false)
   expect(statePath(added)).toBe(added)
+})
+
+test('a state is tagged as waiting if it says what it waits for, and where only sub-agents wait', () => {
+  const differing = [...agentStates()].flatMap(([path, { isWaiting, waitsFor }]) =>
+    isWaiting === (waitsFor !== undefined) ? [] : path,
+  )
+  expect(differing).toEqual(['ToolExecution.Waiting'])
 })
 
 test('a run in a state that is added can be stored, and in one that the chart does not have cannot', () => {

@@ -8,22 +8,57 @@ import {
   createChart,
   type StreamingState,
 } from '../../machines/index.ts'
-import type { Verdict } from '../../machines/policy/policyLogic.ts'
+import type { Verdict } from '../../machines/policy/openQuestions.ts'
 import { questionId } from '../../machines/policy/questions.ts'
+import { isOpen } from '../../machines/tasks/tasks.ts'
+import { nextDue, sleepsIn } from '../../machines/tools/expiry.ts'
 import { isAfterTools } from '../../machines/tools/results.ts'
 import * as round from '../../machines/tools/round.ts'
 import { compactionOf } from '../../src/messages/compaction.ts'
-import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
+import { type ChatMessage, isTaskResult, modelMessage, userMessage } from '../../src/messages/messages.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import type { ModelStep, Never } from '../../src/testing/checkModel.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { tool } from '../../src/tools/tool.ts'
+import { sleepTool } from '../../src/tools/sleep.ts'
+import { type Tool, tool } from '../../src/tools/tool.ts'
 import type { StoredChildren, Tested } from './charts.ts'
+
+/** A background agent: one of its tasks works at a time. */
+const worker: Tool = {
+  ...tool({
+    name: 'worker',
+    description: 'Works in the background',
+    onInterrupted: 'rerun',
+    execute: () => 'ok',
+  }),
+  background: {
+    promptOf: () => '',
+    run: () => {
+      throw new Error('The tasks of a path are a puppet.')
+    },
+    detached: false,
+    maxTasks: 1,
+  },
+}
 
 const tools = [
   tool({ name: 'plain', description: 'Runs at once', onInterrupted: 'ask', execute: () => 'ok' }),
-  tool({ name: 'guarded', description: 'Asks first', needsApproval: true, execute: () => 'ok' }),
+  tool({
+    name: 'guarded',
+    description: 'Asks first',
+    needsApproval: true,
+    expiresMs: 100,
+    execute: () => 'ok',
+  }),
+  tool({
+    name: 'strict',
+    description: 'Asks first, and does not wait for ever',
+    needsApproval: true,
+    expiresMs: 100,
+    onExpired: 'fail',
+    execute: () => 'ok',
+  }),
   tool({
     name: 'last',
     description: 'Ends the run',
@@ -31,7 +66,9 @@ const tools = [
     onInterrupted: 'rerun',
     execute: () => 'ok',
   }),
-  tool({ name: 'outside', description: 'Is answered from outside' }),
+  tool({ name: 'outside', description: 'Is answered from outside', expiresMs: 100 }),
+  tool({ name: 'awaited', description: 'Must be answered', expiresMs: 100, onExpired: 'fail' }),
+  sleepTool(),
 ]
 
 /** An agent with limits so small that a path can reach them: its chart, and the machine that users get. */
@@ -57,14 +94,38 @@ const narrow = { tokens: Number.MAX_SAFE_INTEGER }
 /** Charts with this limit have a policy, and are tried with what its gates need. */
 const judged = { tokens: Number.MAX_SAFE_INTEGER - 1 }
 
-const policy = createMachine({ initial: 'On', states: { On: { on: { '*': 'On' } } } })
+/** Charts with this limit have background agents, and are tried with what those report. */
+const tasked = { tokens: Number.MAX_SAFE_INTEGER - 2 }
+
+const policy = createMachine({
+  initial: 'On',
+  states: {
+    On: {
+      on: {
+        prompt: 'On',
+        answer: 'On',
+        'plain.*': 'On',
+        'guarded.*': 'On',
+        'outside.*': 'On',
+        'worker.*': 'On',
+      },
+    },
+  },
+})
 
 /**
- * One chart has a policy, one goes through many steps, one through models and with an approver, one breaks, one asks at its limit, one answers
+ * One chart has a policy, one has background agents, one goes through many steps, one through models and with an approver, one breaks, one asks at its limit, one answers
  * once more, one has a small window: together they would have too many states.
  */
 export const agents: readonly Tested[] = [
-  agentWith({ limits: { steps: 1, ...judged }, retry: { maxRetries: 0 }, atLimit: 'answer', policy }),
+  agentWith({
+    limits: { steps: 1, ...judged },
+    retry: { maxRetries: 0 },
+    atLimit: 'answer',
+    policy: { machine: policy, others: 'allow' },
+    tools: [...tools, worker],
+  }),
+  agentWith({ limits: { steps: 3, ...tasked }, retry: { maxRetries: 0 }, tools: [...tools, worker] }),
   agentWith({ maxSteps: 3, retry: { maxRetries: 1, initialDelayMs: 10 } }),
   agentWith({
     maxSteps: 1,
@@ -79,6 +140,8 @@ export const agents: readonly Tested[] = [
     limits: { steps: 2, ...narrow },
     retry: { maxRetries: 1, initialDelayMs: 10 },
     compaction: { window: 2000 },
+    // Descriptions of tools fill the window, too.
+    tools: tools.slice(0, 1),
   }),
 ]
 
@@ -101,10 +164,17 @@ const inputs: AgentInput[] = [
 const isLong = ({ context }: AgentSnapshot): boolean =>
   context.history.length > 4 && context.messages[0] !== context.history[0]
 
-const call = (name: string, { context }: AgentSnapshot): Delta => ({
+const call = (name: string, { context }: AgentSnapshot, suffix = ''): Delta => ({
   type: 'toolCall',
-  call: { id: `${name}-${context.step}`, name, arguments: {} },
+  call: { id: `${name}-${context.step}${suffix}`, name, arguments: {} },
 })
+
+const cancel: Delta = {
+  type: 'toolCall',
+  call: { id: 'cancel', name: 'task_cancel', arguments: { task: 'worker-1' } },
+}
+
+const sleep: Delta = { type: 'toolCall', call: { id: 'sleep', name: 'sleep', arguments: { seconds: 1 } } }
 
 const finish = (reason: 'stop' | 'toolCalls' | 'error', pause = false): Delta => ({
   type: 'finish',
@@ -130,14 +200,25 @@ function overflow() {
 const events = (snapshot: AgentSnapshot): AnyEventObject[] => {
   const always = [{ type: 'abort', reason: 'enough' }, ...steering(snapshot)]
   if (snapshot.context.options.limits.tokens === judged.tokens) return [...judgedEvents(snapshot), ...always]
+  if (snapshot.context.options.limits.tokens === tasked.tokens) return [...taskedEvents(snapshot), ...always]
   if (snapshot.matches('AtLimit')) return [...limitEvents(snapshot), ...always]
   if (snapshot.matches('Compacting')) return [...summaryEvents, ...always]
   if (isLong(snapshot)) return [...fewEvents(snapshot), { type: 'abort', reason: 'enough' }]
   if (snapshot.context.options.limits.tokens === narrow.tokens) return [...fewEvents(snapshot), ...always]
   if (snapshot.matches('Accumulating')) return [...modelEvents(snapshot), ...always]
-  if (snapshot.matches('AwaitingApproval')) return [...approvals(snapshot), ...always]
+  if (snapshot.matches('AwaitingApproval')) return [...approvals(snapshot), ...expiry(snapshot), ...always]
   if (snapshot.matches('ToolExecution')) return [...executorEvents(snapshot), ...ofSubAgents, ...always]
-  if (snapshot.matches('AwaitingTools')) return [...answers(snapshot), ...always]
+  if (snapshot.matches('AwaitingTools'))
+    return [
+      ...answers(snapshot),
+      ...expiry(snapshot),
+      { type: 'wake', message: 'Now' },
+      { type: 'message', text: 'in euros', when: 'now' },
+      ...(snapshot.context.steering.length === 0
+        ? [{ type: 'message', text: 'in euros', when: 'idle' }]
+        : []),
+      ...always,
+    ]
   return always
 }
 
@@ -176,7 +257,60 @@ const fewEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
   ]
 }
 
-const gates = ['Prompt', 'Calls', 'Results', 'Answer'] as const
+/** The events of a run with background agents: what a task may report in each state, and little else. */
+const taskedEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
+  const { context } = snapshot
+  const isFirst = context.step === 1
+  if (snapshot.matches('Accumulating'))
+    return [
+      ...(isFirst
+        ? [
+            read(0, call('worker', snapshot), call('worker', snapshot, 'b'), finish('toolCalls')),
+            read(0, call('worker', snapshot), call('last', snapshot), finish('toolCalls')),
+            read(0, call('worker', snapshot), cancel, finish('toolCalls')),
+          ]
+        : []),
+      read(0, { type: 'text', text: 'hello' }, finish('stop')),
+      { type: 'model.done', at: 1 },
+      ...(snapshot.matches({ Accumulating: 'Requesting' }) ? taskReports(context).slice(0, 1) : []),
+    ]
+  if (snapshot.matches('ToolExecution'))
+    return [...executorEvents(snapshot).slice(0, 1), ...taskReports(context)]
+  return [
+    ...taskReports(context),
+    ...(snapshot.matches('AwaitingTasks') && context.steering.length === 0 && context.step === 2
+      ? [{ type: 'steer', text: 'and be brief' }]
+      : []),
+  ]
+}
+
+const taskReports = ({ tasks = [], step }: StreamingState): AnyEventObject[] => {
+  const working = tasks.find(({ status }) => status === 'working')
+  if (!working) return []
+  const { id } = working
+  const asked = { type: 'toolCall', id: 'a', name: 'inner', arguments: {}, kind: 'approval' }
+  const report = { type: 'task.report', id, usage: { inputTokens: 5 } }
+  return [
+    { type: 'task.finished', id, status: 'complete', text: 'found', usage: { inputTokens: 7 } },
+    { type: 'task.finished', id: 'unknown', status: 'failed', text: 'lost' },
+    ...(step < 3 && tasks.length === 1
+      ? [
+          { ...report, calls: [asked], isAtWork: false },
+          { ...report, calls: [], isAtWork: true },
+          { type: 'task.restored', ids: [] },
+          { type: 'xstate.error.actor.tasks', error: new Error('broken tasks') },
+          ...[id, 'unknown'].map((task) => ({ type: 'task.command', task, command: { type: 'abort' } })),
+          ...[id, 'unknown'].flatMap((task) => [
+            { type: 'tool.approve', callId: `${task}/a` },
+            { type: 'tool.reject', callId: `${task}/a` },
+            { type: 'tool.answer', callId: `${task}/a`, result: 'ok' },
+          ]),
+        ]
+      : []),
+  ]
+}
+
+const gates = ['Prompt', 'Calls', 'Results', 'Tasks', 'Answer'] as const
 
 /** The events of a run with a policy: whatever the policy may say at each gate, and little else. */
 const judgedEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
@@ -184,6 +318,7 @@ const judgedEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
     return [
       read(0, call('plain', snapshot), call('guarded', snapshot), finish('toolCalls')),
       read(0, call('outside', snapshot), finish('toolCalls')),
+      ...(snapshot.context.step === 1 ? [read(0, call('worker', snapshot), finish('toolCalls'))] : []),
       read(0, finish('stop')),
       { type: 'model.done', at: 1 },
     ]
@@ -195,7 +330,13 @@ const judgedEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
   if (!gate) return []
   const { context } = snapshot
   const id = questionId(gate, context)
-  const keys = gate === 'Prompt' || gate === 'Answer' ? [gate.toLowerCase()] : callIds(context)
+  const [task] = (context.tasks ?? []).filter(({ result }) => result !== undefined)
+  const keys =
+    gate === 'Prompt' || gate === 'Answer'
+      ? [gate.toLowerCase()]
+      : gate === 'Tasks'
+        ? [task?.id ?? '']
+        : callIds(context)
   const verdicts = (verdict: Verdict['verdict']) =>
     Object.fromEntries(keys.map((key) => [key, { verdict, state: 'On' }]))
   return [
@@ -206,6 +347,7 @@ const judgedEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
     { type: 'policy.verdict', id, verdicts: {}, ended: { verdict: 'refuse', state: 'Over' } },
     { type: 'policy.verdict', id: 'another', verdicts: verdicts('pass') },
     { type: 'xstate.error.actor.policy', error: new Error('broken policy') },
+    ...taskReports(context).slice(0, 1),
     ...(snapshot.matches({ Judging: { [gate]: 'Holding' } } as never)
       ? [{ type: 'timer.fired', at: late }, ...steeringOnce(snapshot)]
       : []),
@@ -225,7 +367,18 @@ const steeringOnce = ({ context }: AgentSnapshot): AnyEventObject[] =>
 
 /** Steered once, early: more would only multiply the states. */
 const steering = (snapshot: AgentSnapshot): AnyEventObject[] =>
-  isFresh(snapshot) && snapshot.context.steering.length === 0 ? [{ type: 'steer', text: 'and be brief' }] : []
+  isFresh(snapshot) && snapshot.context.steering.length === 0
+    ? [{ type: 'steer', text: 'and be brief' }, { type: 'wake' }, ...messages(snapshot)]
+    : []
+
+/** Messages multiply the states as well: only charts with few events get them. */
+const messages = ({ context }: AgentSnapshot): AnyEventObject[] =>
+  context.options.limits.tokens === narrow.tokens
+    ? [
+        { type: 'message', text: 'in euros', when: 'idle' },
+        { type: 'message', text: 'in euros', when: 'now' },
+      ]
+    : []
 
 const isFresh = (snapshot: AgentSnapshot): boolean =>
   snapshot.matches({ Accumulating: 'Requesting' }) &&
@@ -252,6 +405,9 @@ const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
           read(1, call('last', snapshot), finish('toolCalls')),
           read(1, call('plain', snapshot), call('outside', snapshot), finish('toolCalls')),
           read(1, call('plain', snapshot), call('guarded', snapshot), finish('toolCalls')),
+          read(1, call('strict', snapshot), finish('toolCalls')),
+          read(1, call('awaited', snapshot), finish('toolCalls')),
+          read(1, sleep, finish('toolCalls')),
         ]
       : []),
     ...(isFresh(snapshot)
@@ -279,6 +435,10 @@ const ofSubAgents: AnyEventObject[] = [
   { type: 'tool.reject', callId: 'plain-1/a' },
   { type: 'tool.answer', callId: 'plain-1/a', result: 'ok' },
 ]
+
+/** The moment at which a call expires, once it is there, or a sleep is over. */
+const expiry = ({ children }: AgentSnapshot): AnyEventObject[] =>
+  children.timer ? [{ type: 'timer.fired', at: late }] : []
 
 const answers = ({ context }: AgentSnapshot): AnyEventObject[] =>
   [...round.externalCalls(context).map(({ id }) => id), 'unknown'].flatMap((callId) => [
@@ -359,10 +519,21 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     Object.keys(context.round.commands).length,
     context.round.results.flat().length,
     round.externalCalls(context).length,
-    context.steering.length,
+    Object.values(context.round.due ?? {}).map(({ outcome }) => outcome),
+    [...new Set(context.steering.flat().map((each) => typeof each))],
     context.failure?.retryable,
     context.failure?.code === 'total_timeout',
     round.currentCalls(context).some(({ name }) => name === 'last'),
+    context.tasks?.map(({ id, status, waiting, cancelled, result }) => [
+      id,
+      status,
+      waiting?.length,
+      cancelled,
+      result,
+    ]),
+    ...(context.options.limits.tokens === tasked.tokens
+      ? round.currentCalls(context).map(({ name }) => name)
+      : []),
     ...(context.options.limits.tokens === judged.tokens
       ? [context.failure?.code, round.currentCalls(context).length]
       : []),
@@ -374,6 +545,7 @@ const children: Record<string, string> = {
   tool: 'toolExecutor',
   summary: 'summariser',
   policy: 'policy',
+  task: 'tasks',
 }
 const commands = new Set(['tool.approve', 'tool.reject', 'tool.answer'])
 
@@ -388,6 +560,7 @@ export const agentPaths: PathOptions<AnyStateMachine> = {
 export const agentChildren: StoredChildren<StreamingState> = {
   approver: ({ calls }) => ({ calls, decided: [] }),
   toolExecutor: () => ({ runs: {} }),
+  tasks: () => ({ runs: {} }),
   policy: () => ({ value: 'On', context: {}, judging: { isOver: false, open: null } }),
 }
 
@@ -397,6 +570,15 @@ const markersIn = ({ context }: AgentSnapshot) => context.messages.filter(compac
 const answersIn = ({ context }: AgentSnapshot) =>
   context.messages.filter(({ role }) => role === 'model').length
 const isCompacted = ({ before, after }: Step) => markersIn(after) > markersIn(before)
+
+const deliveredIn = ({ context }: AgentSnapshot) =>
+  context.messages.filter(isTaskResult).map(({ metadata }) => Object(metadata?.task).id)
+const isWakeUp = ({ context }: AgentSnapshot, { type, when, at }: AnyEventObject): boolean =>
+  type === 'wake' ||
+  when === 'now' ||
+  (type === 'timer.fired' && at >= (nextDue(context) ?? Number.POSITIVE_INFINITY))
+
+const workingIn = ({ context }: AgentSnapshot) => (context.tasks ?? []).filter(isOpen).map(({ id }) => id)
 
 /** What must not happen, on whatever path. */
 export const agentNever: readonly Never<AnyStateMachine>[] = [
@@ -411,5 +593,23 @@ export const agentNever: readonly Never<AnyStateMachine>[] = [
     after: ({ after: { context } }) => context.bounds.reached !== null,
     until: ({ after: { context } }) => context.bounds.reached === null,
     bad: ({ after }) => after.matches('ToolExecution'),
+  },
+  {
+    name: 'a result delivered twice',
+    bad: ({ after }) => new Set(deliveredIn(after)).size < deliveredIn(after).length,
+  },
+  {
+    name: 'complete while a task works',
+    bad: ({ before, event, after }) =>
+      after.matches('Complete') &&
+      after.context.bounds.reached === null &&
+      workingIn(before).some((id) => !(event.type === 'task.finished' && event.id === id)),
+  },
+  {
+    name: 'a wake-up lost',
+    bad: ({ before, event, after }) =>
+      sleepsIn(after.context).length > 0 &&
+      (after.children.timer === undefined ||
+        (sleepsIn(before.context).length > 0 && isWakeUp(before, event))),
   },
 ]

@@ -156,7 +156,7 @@ const checkHistory = ({ status, context }: AnyMachineSnapshot) => {
 describe('on every path', () => {
   test('the agent ends in one final state, keeps a valid history, survives storage, and leaves nothing behind', () => {
     const { report, restored } = walk(agentChart, checkHistory, everyOfAgent)
-    expect(report).toBe('agent: 108/108 transitions')
+    expect(report).toBe('agent: 141/141 transitions')
     const states = [...agentStates()].filter(([, { isStorable, isFinal }]) => isStorable || isFinal)
     expect(restored).toEqual(states.map(([path]) => path).toSorted())
   }, 1_800_000)
@@ -175,13 +175,13 @@ describe('on every path', () => {
       checkOutput(snapshot)
       expect(snapshot.context.corrections).toBeLessThan(2)
     })
-    expect(report).toBe('typed-output: 31/31 transitions')
+    expect(report).toBe('typed-output: 37/37 transitions')
     expect(restored).toEqual(innermostOf(typedChart))
   })
 
   test('reasoning goes through its phases in order and ends in one final state', () => {
     const { report, restored } = walk(reasoningChart, checkOutput)
-    expect(report).toBe('reasoning: 52/52 transitions')
+    expect(report).toBe('reasoning: 64/64 transitions')
     expect(restored).toEqual(innermostOf(reasoningChart))
   })
 
@@ -190,7 +190,7 @@ describe('on every path', () => {
       checkOutput(snapshot)
       expect(snapshot.context.round).toBeLessThanOrEqual(2)
     })
-    expect(report).toBe('reflection: 41/41 transitions')
+    expect(report).toBe('reflection: 50/50 transitions')
     expect(restored).toEqual(innermostOf(reflectionChart))
   })
 
@@ -199,7 +199,7 @@ describe('on every path', () => {
       if (value === 'Decided') expect(output).toEqual({ type: 'guess', number: 7 })
       expect(context.failure !== null).toBe(value === 'Failed')
     })
-    expect(report).toBe('decision: 27/27 transitions')
+    expect(report).toBe('decision: 33/33 transitions')
     expect(restored).toEqual(innermostOf(decisionChart))
   })
 

@@ -12,6 +12,9 @@ export const commandEvents: AnyEventObject[] = [
   { type: 'tool.answer', callId: 'a', result: 'ok' },
   { type: 'steer', text: 'and be brief' },
   { type: 'compact' },
+  { type: 'wake', message: 'Now' },
+  { type: 'message', text: 'and be brief' },
+  { type: 'task.command', task: 'a', command: { type: 'abort' } },
 ]
 
 export const emittedEvent = (output: string): AnyEventObject => ({

@@ -93,6 +93,7 @@ const wrong: [string, unknown][] = [
   ['prefix', 'x'.repeat(33)],
   ['include', 'echo'],
   ['needsApproval', 'yes'],
+  ['background', 'yes'],
   ['timeoutMs', -1],
   ['maxTimeoutMs', 'long'],
   ['onInterrupted', 'again'],
@@ -129,7 +130,7 @@ test('a value that is not a client is refused', async () => {
 
 test('a server that cannot be started, or is not there, is named without its secrets', async () => {
   await expect(connectMcp({ command: '/no/such/program', env: { KEY: 'secret-of-mine' } })).rejects.toThrow(
-    /Cannot connect to the MCP server "\/no\/such\/program": .*ENOENT/,
+    /Cannot connect to the MCP server "\/no\/such\/program": there is no such program/,
   )
   const headers = { authorization: 'Bearer secret-of-mine' }
   const unreachable = connectMcp({ url: 'http://127.0.0.1:9/mcp?key=secret-of-mine', headers })

@@ -93,9 +93,9 @@ test.each([
 test('a long block of almost base64 takes no longer than a short one', () => {
   const data = `${'A'.repeat(5_000_000)}!`
   // It would take hours if each character were compared with each other one.
-  const before = performance.now()
+  const before = process.cpuUsage()
   resultContent({ content: [{ type: 'image', mimeType: 'image/png', data }] })
-  expect(performance.now() - before).toBeLessThan(20_000)
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(20_000)
 })
 
 test('a name stays with its tool, with any later list, in any order', () => {

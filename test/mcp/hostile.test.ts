@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectMcp, mcpTools } from '../../src/mcp/index.ts'
+import { listAll } from '../../src/mcp/sdk.ts'
+import { ToolList } from '../../src/mcp/ToolList.ts'
 import { connected, ownServer } from './servers.ts'
 
 const served = async (listener: RequestListener): Promise<string> => {
@@ -138,7 +140,22 @@ test('pages of tools are read up to a limit for all of them', async () => {
     return { tools: [{ name: `t${pages}`, description: 'd'.repeat(3_000_000) }], nextCursor: `${pages}` }
   }
   await expect(mcpTools({ listTools, callTool: async () => ({}) })).rejects.toThrow('characters')
-  expect(pages).toBe(6)
+  expect(pages).toBe(2)
+})
+
+test('a list that drips in page by page, or never comes, ends in time', async () => {
+  const never = { listTools: () => new Promise<object>(() => {}), callTool: async () => ({}) }
+  await expect(listAll(never, 20)).rejects.toThrow('did not list its tools within 20 ms')
+  let pages = 0
+  const listTools = async () => {
+    pages += 1
+    if (pages > 2) await new Promise((resolve) => setTimeout(resolve, 50))
+    return { tools: [], nextCursor: `${pages}` }
+  }
+  await expect(listAll({ listTools, callTool: async () => ({}) }, 20)).rejects.toThrow('did not list')
+  const seen = pages
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(pages).toBeLessThanOrEqual(seen + 1)
 })
 
 test('a function for skipped tools may be async and reject', async () => {
@@ -157,6 +174,44 @@ const checked = async (inputSchema: object, args: object) => {
   if (!one) throw new Error('The tool was skipped.')
   return await one.validate(args)
 }
+
+test('names of all lists are kept up to a limit: a server that lists others each time does not fill the memory', () => {
+  const skipped = new Map<string, string>()
+  const list = new ToolList(
+    { onSkipped: (name, reason) => skipped.set(name, reason) },
+    {
+      call: async () => ({}),
+      app: async () => undefined,
+    },
+  )
+  const named = (round: number) =>
+    Array.from({ length: 1000 }, (_, index) => ({ name: `r${round}-${index}`, inputSchema: {} }))
+  for (let round = 0; round < 21; round += 1)
+    list.take([{ name: 'first', inputSchema: {} }, ...named(round).slice(1)])
+  expect(list.tools.map(({ name }) => name)).toContain('first')
+  expect(list.tools.length).toBeLessThan(1000)
+  expect(skipped.get('r20-999')).toMatch('more than 20000 names')
+  list.take(named(0))
+  expect(list.tools).toHaveLength(999)
+})
+
+test('a list of values is not repeated for each argument that is not in it', async () => {
+  const values = Array.from({ length: 12_000 }, (_, index) => `value ${index}`)
+  const anyOf = Array.from({ length: 1500 }, (_, index) => ({ $ref: '#/$defs/values', title: `t${index}` }))
+  const $defs = { values: { enum: values } }
+  const wrong = (count: number) => Array.from({ length: count }, (_, index) => -index)
+  for (const inputSchema of [
+    { properties: { a: { items: { enum: values } } } },
+    { $defs, properties: { a: { items: { anyOf } } } },
+  ])
+    for (const count of [1, 100, 20_000]) {
+      const result = await checked(inputSchema, { a: wrong(count) })
+      expect(JSON.stringify(result).length).toBeLessThan(2_000_000)
+    }
+  // What is small is still refused, with all that is wrong.
+  const small = await checked({ properties: { a: { items: { enum: ['x'] } } } }, { a: wrong(3) })
+  expect(String(Object(small).problem).split('; ')).toHaveLength(3)
+})
 
 test('patterns of a server do not run here', async () => {
   const text = `${'a'.repeat(40)}!`

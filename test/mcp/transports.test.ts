@@ -16,8 +16,8 @@ describe.each(Object.entries(wires))('over %s', (_, serve) => {
     expect(remote.instructions).toContain('Everything Server')
     const names = remote.tools.map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining(['echo', 'get-sum', 'get-tiny-image']))
-    // A tool that can only be run as a task is not offered.
-    expect(names).not.toContain('simulate-research-query')
+    // A tool that can only be run as a task.
+    expect(names).toContain('simulate-research-query')
 
     const answered = async (name: string, args: JsonObject = {}): Promise<ToolResultPart> => {
       const model = scriptedModel([call(name, args), 'done'])

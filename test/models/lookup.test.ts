@@ -4,7 +4,8 @@ import { googleModels } from '../../providers/models/google.ts'
 import { factsOf, knownModel } from '../../providers/models/modelFacts.ts'
 import { openaiModels } from '../../providers/models/openai.ts'
 import { openWeightModels } from '../../providers/models/openWeights.ts'
-import { gatewayProfile } from '../../providers/openai-chat/profile.ts'
+import { gatewayProfile } from '../../providers/openai-chat/hosted.ts'
+import { findProvider } from '../../providers/registry.ts'
 
 describe('the row of a model', () => {
   it.each([
@@ -61,5 +62,31 @@ describe('the row of a model', () => {
     })
     expect(factsOf(anthropicModels, 'claude-opus-9').window).toBeUndefined()
     expect(factsOf(googleModels, 'gemini-9-neon')).toBe(googleModels.newest)
+  })
+})
+
+describe('what the vendor says of its model counts', () => {
+  const profileOf = (provider: string, model: string) => findProvider(provider).chatModel(model, {}).profile
+
+  it('MiniMax serves the whole window of M3, and other hosts half of it', () => {
+    expect(profileOf('minimax', 'MiniMax-M3').window).toBe(1_000_000)
+    expect(profileOf('openrouter', 'minimax/minimax-m3').window).toBe(512_000)
+  })
+
+  it('the fast Codex reads text alone, in a smaller window', () => {
+    expect(profileOf('openai', 'gpt-5.3-codex-spark')).toMatchObject({
+      attachments: { images: false, pdf: false },
+      window: 128_000,
+      maxOutput: 32_000,
+    })
+    expect(profileOf('openai', 'gpt-5.3-codex').window).toBe(400_000)
+  })
+
+  it('the small Nemotron that sees can think', () => {
+    expect(profileOf('vercel', 'nvidia/nemotron-nano-12b-v2-vl').thinking).toBe(true)
+  })
+
+  it('Daybreak Blue has no chat completions', () => {
+    expect(factsOf(openaiModels, 'gpt-daybreak-blue-latest').chat).toBe('missing')
   })
 })

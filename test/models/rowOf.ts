@@ -8,7 +8,8 @@ export const today = new Date().toISOString().slice(0, 10)
 export const rowOf = (provider: string, model: string): ModelFacts | undefined => {
   const vendor = provider.replace(/^openai-(chat|responses)$/, 'openai')
   const own = modelTables.filter((table) => table.provider === vendor)
-  const tables = own.length > 0 ? own : modelTables
+  // Bedrock has a table for what is other there than at the vendors.
+  const tables = own.length > 0 && vendor !== 'bedrock' ? own : modelTables
   return [...tables, embeddingModels]
     .map((table) => knownModel(table, model))
     .find((row) => row !== undefined)

@@ -54,7 +54,9 @@ test('it shows an agent at work, and says what it does until then', async () => 
     /^Installing the \d+ packages that the demo needs, once … [\d.]+ s\nBuilding … [\d.]+ s\n$/,
   )
   expect(shown).toMatch(introduction)
-  expect(shown).toContain('  · get_weather(city: Oslo)\n  · get_weather(city: Bergen)\n')
+  expect(shown).toContain(
+    'Let me look that up.\n  · get_weather(city: Oslo)\n  · get_weather(city: Bergen)\n',
+  )
   expect(shown).toContain('2 * 349 + 120 = 818. The train to Bergen at 08:25 is booked')
   // Without a terminal the page is gone when the link is read.
   expect(printed).not.toContain('http://')

@@ -32,8 +32,31 @@ test('prints proofs, stories and mistakes', async () => {
       '✗ refuted, never: a refund',
       '    1. refund.call → ',
       "! The root has an empty transition for 'pay.call', which refuses it: give it an action or a target.",
+      '',
+      '%% never: a refund',
+      'stateDiagram-v2',
+      '  direction TB',
+      '  state "open" as open',
+      '  open : refund.call',
+      '  open : pay.call',
+      '  note right of open : 1. refund.call',
     ],
   })
+})
+
+test('draws a way that breaks a claim into the chart', async () => {
+  const { policy } = refundDesk()
+  const { lines } = await checkPolicy(policy, {
+    tools: ['verify_customer', 'refund'],
+    never: { 'a refund that waits for a person': ({ event, isAsked }) => event === 'refund.call' && isAsked },
+    reachable: { 'a refund': ({ event }) => event === 'refund.call' },
+  })
+  expect(lines.filter((line) => line.startsWith('stateDiagram'))).toHaveLength(1)
+  expect(lines.filter((line) => line.includes('note right of'))).toEqual([
+    '  note right of Unknown : 1. verify_customer.call',
+    '  note right of Verified : 2. verify_customer.done',
+    '  note right of Asking : 3. refund.call',
+  ])
 })
 
 test('reads the policy of a file, and looks at the tools that it mentions', async () => {

@@ -6,6 +6,7 @@ import { textOf } from '../../src/messages/messages.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
+import { endOf } from '../engine/watching.ts'
 import { call, refundDesk, resultsIn, verified } from './refunds.ts'
 
 const plain = (name: string, ran: string[] = []) =>
@@ -409,8 +410,28 @@ test('with chunks held, the text of an answer is shown once it is accepted', asy
   for await (const { output, messages } of agent.sendStream('Go'))
     shown.push(output, ...messages.map((message) => JSON.stringify(message)))
   expect(shown.filter((text) => text !== '').slice(-2)).toEqual([
-    '\nall fine',
+    'all fine',
     '{"role":"model","parts":[{"type":"text","text":"all fine"}]}',
   ])
   expect(shown.join()).not.toContain('secret')
+})
+
+test('without a policy nothing of one is entered, asked or stored', async () => {
+  const { tools } = refundDesk()
+  const entered = new Set<string>()
+  const events: string[] = []
+  const agent = new Agent(scriptedModel([verified, 'done']), {
+    tools,
+    inspect: (event) => {
+      if (event.type === '@xstate.event') events.push(event.event.type)
+      if (event.type === '@xstate.snapshot') entered.add(JSON.stringify(Object(event.snapshot).value))
+    },
+  })
+  const actor = agent.actor({ prompt: 'Go' })
+  actor.subscribe(({ children }) => expect(children).not.toHaveProperty('policy'))
+  actor.start()
+  const { policy } = await endOf(actor)
+  expect(policy).toBeUndefined()
+  expect([...entered].filter((value) => value?.includes('Judging'))).toEqual([])
+  expect(events.filter((type) => type.startsWith('policy.'))).toEqual([])
 })

@@ -1,14 +1,11 @@
 /** A proof of the prover holds in every run. */
 import { describe, expect, test } from 'vitest'
 import { type AnyStateMachine, assign, createMachine, enqueueActions, fromPromise } from 'xstate'
-import { Agent } from '../../src/agent/Agent.ts'
-import type { ChatModel } from '../../src/model/chatModel.ts'
 import { type PolicyStep, provePolicy } from '../../src/testing/provePolicy.ts'
-import { scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { tool } from '../../src/tools/tool.ts'
 import { dice } from '../proof/dice.ts'
 import { isWhole, proofSeed } from '../proof/sample.ts'
-import { call, refundDesk } from './refunds.ts'
+import { neverAfter, randomRuns } from './randomRuns.ts'
+import { refundDesk } from './refunds.ts'
 
 const taken = { actions: () => {} }
 const tools = ['verify_customer', 'refund']
@@ -41,6 +38,10 @@ describe('a claim', () => {
         kind: 'never',
         verdict: 'refuted',
         witness: ['verify_customer.call → B', 'refund.call → B'],
+        steps: [
+          { event: 'verify_customer.call', state: 'B' },
+          { event: 'refund.call', state: 'B' },
+        ],
       },
     ])
   })
@@ -75,6 +76,64 @@ describe('a claim', () => {
     })
     expect([claims[0]?.verdict, isProved]).toEqual(['unknown', false])
     expect(notes).toEqual(['enqueueActions in the root is not followed'])
+  })
+
+  test('no call ends twice: what would need two ends of one call is not reached', () => {
+    const twice = createMachine({
+      initial: 'A',
+      states: {
+        A: { on: { 'verify_customer.call': 'Asked' } },
+        Asked: { on: { 'verify_customer.done': 'Once' } },
+        Once: { on: { 'verify_customer.done': 'Twice' } },
+        Twice: { on: { 'refund.call': taken } },
+      },
+    })
+    const never = { refund: ({ event, from }: PolicyStep) => event === 'refund.call' && from === 'Twice' }
+    expect(provePolicy(twice, { tools, never }).claims[0]?.verdict).toBe('proved')
+  })
+
+  test('two calls of one turn end twice', () => {
+    const both = createMachine({
+      initial: 'A',
+      states: {
+        A: { on: { 'verify_customer.call': taken, 'verify_customer.done': 'Once' } },
+        Once: { on: { 'verify_customer.done': 'Twice' } },
+        Twice: { on: { 'refund.call': taken } },
+      },
+    })
+    const { claims } = provePolicy(both, { tools, never: { refund: ({ event }) => event === 'refund.call' } })
+    expect(claims[0]).toMatchObject({
+      verdict: 'refuted',
+      witness: [
+        'verify_customer.call → A',
+        'verify_customer.call → A',
+        'verify_customer.done → Once',
+        'verify_customer.done → Twice',
+        'refund.call → Twice',
+      ],
+    })
+  })
+
+  test('follows what happens to a call that no state mentions, whatever the option others says', () => {
+    const refused = createMachine({
+      initial: 'A',
+      states: { A: { on: { 'verify_customer.refused': 'B' } }, B: { on: { 'refund.call': taken } } },
+    })
+    const { claims } = provePolicy(refused, {
+      tools,
+      never: { refund: ({ event }) => event === 'refund.call' },
+    })
+    expect(claims[0]?.verdict).toBe('possible')
+  })
+
+  test.each([
+    ['events of a child by a wildcard', { on: { 'child.*': '.Open' } }, "'child.*' is not followed"],
+    ['parts of XState that are newer', { route: {} }, '"route" of the root is not followed'],
+  ])('is unknown while something is not followed: %s', (_, part, note) => {
+    const machine = createMachine({ initial: 'Open', states: { Open: {} }, ...part } as never)
+    const { claims, notes } = provePolicy(machine, { tools, never: { x: () => false } })
+    expect(claims[0]?.verdict).toBe('unknown')
+    expect(notes.join()).toContain(note)
   })
 
   test('finds the race of two calls of one turn: the taint is forgotten by a result that comes later', () => {
@@ -172,6 +231,20 @@ describe('the lints find', () => {
       }),
       'has no onError',
     ],
+    [
+      'a tag that no run looks at',
+      createMachine({ initial: 'A', states: { A: { on: { 'a.call': 'B' } }, B: { tags: 'refused' } } }),
+      'write "refuse"',
+    ],
+    ['a wildcard', createMachine({ on: { '*': taken } }), 'takes every call'],
+    [
+      'a check that nothing waits for',
+      createMachine({
+        initial: 'A',
+        states: { A: { invoke: { src: 'check', onDone: 'B' }, on: { 'a.call': taken } }, B: {} },
+      }),
+      'calls pass while it runs',
+    ],
     ['an empty transition', createMachine({ on: { 'a.call': {}, 'b.call': taken } }), 'which refuses it'],
   ])('%s', (_, machine, sentence) => {
     expect(lintsOf(machine)).toContain(sentence)
@@ -184,9 +257,24 @@ test('gives up on a policy with too many states, and proves nothing then', () =>
   expect([notes, isProved]).toEqual([['it has more than 2 states'], false])
 })
 
+test('gives up on a policy whose states have too many steps, and proves nothing then', () => {
+  const regions = Array.from({ length: 10 }, (_, index) => {
+    const on = (target: string, guard?: string) => ({
+      on: { [`t${index}.call`]: { target, ...(guard && { guard }) } },
+    })
+    return [`R${index}`, { initial: 'X', states: { X: on('Y', 'g'), Y: on('Z', 'h'), Z: on('X') } }]
+  })
+  const wide = createMachine({ type: 'parallel', states: Object.fromEntries(regions) })
+  const names = regions.map((_, index) => `t${index}`)
+  const { notes, claims } = provePolicy(wide, { tools: names, never: { x: () => false }, maxStates: 1000 })
+  expect(notes).toEqual([expect.stringMatching(/^it has more than (1000 states|15000 steps)$/)])
+  expect(claims[0]?.verdict).toBe('unknown')
+})
+
 describe('random policies', () => {
   const names = ['a', 'b']
-  const { below, chance, pick } = dice(proofSeed)
+  const proofDice = dice(proofSeed)
+  const { below, chance, pick } = proofDice
 
   /** A policy of random states, with guards on its data, checks and regions. */
   const randomPolicy = (): AnyStateMachine => {
@@ -233,78 +321,18 @@ describe('random policies', () => {
     return createMachine({ context: { n: 0 }, ...config } as never)
   }
 
-  /** A model that makes random calls for some turns. */
-  const randomModel = (): ChatModel => {
-    const model = scriptedModel([])
-    let turn = 0
-    return {
-      ...model,
-      stream: (request, sink) => {
-        turn += 1
-        const calls = Array.from({ length: 1 + below(3) }, (_, index) =>
-          call(`${turn}.${index}`, pick(names)),
-        )
-        return scriptedModel([turn > 4 ? 'done' : calls]).stream(request, sink)
-      },
-    }
-  }
-
   test('never leave the states that the prover reaches, nor break what it has proved', async () => {
     const policies = isWhole ? 130 : 12
     let proved = 0
     for (let index = 0; index < policies; index += 1) {
       const machine = randomPolicy()
-      const after = (first: string, second: string) => (step: PolicyStep) =>
-        step.event === `${second}.call` && step.seen.has(`${first}.done`)
-      const pairs = names.flatMap((first) => names.map((second): [string, string] => [first, second]))
-      const never = Object.fromEntries(
-        pairs.map(([first, second]) => [`${first} ${second}`, after(first, second)]),
-      )
+      const never = neverAfter(names)
       const proof = provePolicy(machine, { tools: names, never, maxStates: 3000 })
       const holds = proof.claims.filter(({ verdict }) => verdict === 'proved').map(({ name }) => name)
       proved += holds.length
-      for (let run = 0; run < 5; run += 1) {
-        const values: string[] = []
-        const all = names.map((name) =>
-          tool({
-            name,
-            description: name,
-            execute: () => (chance(0.3) ? Promise.reject(new Error('no')) : 'ok'),
-          }),
-        )
-        const agent = new Agent(randomModel(), {
-          tools: all,
-          policy: { machine, others: 'refuse', holdMs: 100 },
-          onApproval: () => chance(0.5),
-          inspect: (event) => {
-            if (event.type === '@xstate.snapshot' && Object(event.actorRef).id === 'policy')
-              values.push(JSON.stringify(Object(event.snapshot).value))
-          },
-        })
-        const handle = agent.start('Go', { maxSteps: 6 })
-        const seen = new Set<string>()
-        const nameOf = new Map<string, string>()
-        const broken: string[] = []
-        handle.on('message', ({ message }) => {
-          for (const part of message.parts) if (part.type === 'toolCall') nameOf.set(part.id, part.name)
-        })
-        const done = new Set<string>()
-        handle.on('tool.result', ({ callId, result }) => {
-          if (!result.isError) done.add(callId)
-        })
-        handle.on('policy', ({ gate, callId = '', verdict }) => {
-          const name = nameOf.get(callId)
-          if (gate === 'Results' && done.has(callId) && verdict === 'pass') seen.add(`${name}`)
-          if (gate !== 'Calls' || verdict === 'refuse') return
-          for (const claim of holds) {
-            const [first = '', second] = claim.split(' ')
-            if (second === name && seen.has(first)) broken.push(claim)
-          }
-        })
-        await handle.result.catch(() => {})
-        expect(broken).toEqual([])
-        for (const value of new Set(values)) expect(proof.states).toContain(value)
-      }
+      const { values, pairs: seen } = await randomRuns(machine, names, 5, proofDice)
+      expect(holds.filter((pair) => seen.has(pair))).toEqual([])
+      for (const value of values) expect(proof.states).toContain(value)
     }
     expect(proved).toBeGreaterThan(0)
   }, 600_000)

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
+import type { Provider } from '../../providers/index.ts'
 import {
   anthropic,
   anthropicProfile,
@@ -11,7 +12,7 @@ import {
   openaiChat,
   openaiResponses,
 } from '../../providers/index.ts'
-import { type ModelProfile, type Provider, registerProvider } from '../../src/index.ts'
+import { type ModelProfile, registerProvider } from '../../src/index.ts'
 import { historyFrom, takeOver } from './providerHost.ts'
 import { thought } from './source.ts'
 import { sources } from './sources.ts'

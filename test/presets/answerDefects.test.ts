@@ -50,6 +50,28 @@ it('does not take an empty 400 for a conversation that is too long', async () =>
   expect(server.requests).toHaveLength(1)
 })
 
+describe('a context that Ollama has loaded too short', () => {
+  const refusal = { status: 400, body: { error: 'the input length exceeds the context length' } }
+
+  it('is an error that says how to have more of it, and never a conversation without its beginning', async () => {
+    const server = await loopback(() => refusal)
+    const agent = new Agent('ollama:qwen3:8b', { baseUrl: server.url })
+    await expect(agent.send('Hi')).rejects.toMatchObject({
+      code: 'context_overflow',
+      message: expect.stringContaining('profile: { numCtx: 32768 }'),
+    })
+    expect(server.requests[0]?.body).toMatchObject({ truncate: false, shift: false })
+  })
+
+  it('is asked for by numCtx, which is then the window that compaction looks at', async () => {
+    const server = await loopback(() => refusal)
+    const agent = new Agent('ollama:qwen3:8b', { baseUrl: server.url, profile: { numCtx: 32_768 } })
+    expect(agent.model.profile.window).toBe(32_768)
+    await agent.send('Hi').catch(() => {})
+    expect(server.requests[0]?.body.options).toEqual({ num_ctx: 32_768 })
+  })
+})
+
 it('never sends half a character, wherever it came from', async () => {
   const half = tool({ name: 'half', description: '', execute: () => 'a\ud83d \\ud83d 😀' })
   const call = { index: 0, id: 'c1', function: { name: 'half', arguments: '{"\\ud83d":1}' } }

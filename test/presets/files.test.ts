@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Agent, ConfigurationError, dataPart, uploadFile } from '../../src/index.ts'
 import { loopback } from '../loopback.ts'
+import { type RawServer, rawServer } from '../transport/rawServer.ts'
 import { helloFrom } from './helloAnswers.ts'
 
 const pdf = dataPart('application/pdf', new Uint8Array([37, 80, 68, 70, 255]), 'a "report".pdf')
@@ -82,6 +83,9 @@ describe('uploadFile', () => {
   })
 })
 
+/** A draft of an image, as OpenAI sends it. */
+const draft = `event: image_generation.partial_image\ndata: ${JSON.stringify({ type: 'image_generation.partial_image', b64_json: 'AAAA' })}\n\n`
+
 describe('generateMedia', () => {
   const image = { data: [{ b64_json: 'AAAA' }], usage: { input_tokens: 3, output_tokens: 5 } }
   const candidates = [
@@ -120,12 +124,196 @@ describe('generateMedia', () => {
       await agent.generateMedia('Bluer', { attachments: [png] })
     }
     expect(seen.map(({ path }) => path)).toEqual(['/v1/images/edits', '/v1/images/edits'])
-    const form = new TextDecoder('latin1').decode(seen[0]?.body as Uint8Array)
+    const form = Buffer.from(seen[0]?.body as Uint8Array).toString('latin1')
     expect(form).toContain('name="image[]"; filename="plan.png"')
     expect(form).toContain('\u0089PNG')
     expect(JSON.parse(String(seen[1]?.body))).toMatchObject({
       image: { url: `data:image/png;base64,${png.data}` },
     })
+  })
+
+  describe('as a stream', () => {
+    const event = (name: string, fields: object) =>
+      `event: ${name}\ndata: ${JSON.stringify({ type: name, ...fields })}\n\n`
+    const partsOf = async (agent: Agent, options: object = {}) => {
+      const parts = []
+      for await (const part of agent.generateMediaStream('A hat', options)) parts.push(part)
+      return parts
+    }
+
+    /** A server that sends its events one at a time: the next when `release` is called. */
+    const steppedServer = (events: readonly string[]) => {
+      const waiting = [...events]
+      let send = (_: string | undefined): void => {}
+      const fetcher: typeof fetch = async () => {
+        const body = new ReadableStream<Uint8Array>({
+          start(controller) {
+            send = (text) =>
+              text === undefined ? controller.close() : controller.enqueue(new TextEncoder().encode(text))
+            send(waiting.shift())
+          },
+        })
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+      }
+      return { fetcher, release: () => send(waiting.shift()) }
+    }
+
+    it('yields the drafts of OpenAI as they arrive, and then the image', async () => {
+      const draftOf = (b64_json: string, partial_image_index: number) =>
+        event('image_generation.partial_image', { b64_json, partial_image_index, output_format: 'png' })
+      const whole = { b64_json: 'AAAC', output_format: 'png', usage: { total_tokens: 3 } }
+      const { fetcher, release } = steppedServer([
+        draftOf('AAAA', 0),
+        draftOf('AAAB', 1),
+        event('image_generation.completed', whole),
+      ])
+      const agent = new Agent('openai', { apiKey: 'key', connection: { fetch: fetcher } })
+      const stream = agent.generateMediaStream('A hat')
+      const draft = { type: 'data', mimeType: 'image/png', isPartial: true }
+      // Nothing more is sent before each of them was seen.
+      expect((await stream.next()).value).toEqual({ ...draft, data: 'AAAA' })
+      release()
+      expect((await stream.next()).value).toEqual({ ...draft, data: 'AAAB' })
+      release()
+      expect((await stream.next()).value).toEqual({ type: 'data', mimeType: 'image/png', data: 'AAAC' })
+      release()
+      expect(await stream.next()).toEqual({ done: true, value: undefined })
+    })
+
+    it('asks OpenAI for drafts, also of an edit, and for as many as were wished', async () => {
+      const seen: { path: string; body: string }[] = []
+      const fetcher: typeof fetch = async (input, init) => {
+        const given = init?.body
+        const body = typeof given === 'string' ? given : new TextDecoder().decode(given as Uint8Array)
+        seen.push({ path: new URL(String(input)).pathname, body })
+        return new Response(event('image_edit.completed', { b64_json: 'AAAA' }), {
+          headers: { 'content-type': 'text/event-stream' },
+        })
+      }
+      const agent = new Agent('openai', { apiKey: 'key', connection: { fetch: fetcher } })
+      expect(await partsOf(agent)).toEqual([{ type: 'data', mimeType: 'image/png', data: 'AAAA' }])
+      expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ stream: true, partial_images: 2 })
+      await partsOf(agent, { attachments: [png], partialImages: 0 })
+      expect(seen[1]?.path).toBe('/v1/images/edits')
+      expect(seen[1]?.body).toMatch(/name="partial_images"\r\n\r\n0\r\n/)
+    })
+
+    it('yields the images of Gemini, with its drafts', async () => {
+      const chunk = (part: object, finishReason?: string) =>
+        `data: ${JSON.stringify({ candidates: [{ content: { parts: [part] }, finishReason }] })}\n\n`
+      const inlineData = { mimeType: 'image/png', data: 'AAAA' }
+      const chunks = [
+        chunk({ text: 'Here' }),
+        chunk({ inlineData, thought: true }),
+        chunk({ inlineData }, 'STOP'),
+      ]
+      const server = await loopback(() => ({ body: chunks.join('') }))
+      const parts = await partsOf(new Agent('google', { apiKey: 'key', baseUrl: server.url }))
+      expect(parts.map(({ isPartial }) => isPartial)).toEqual([true, undefined])
+      expect(server.requests[0]?.path).toBe('/models/gemini-3.1-flash-image:streamGenerateContent?alt=sse')
+    })
+
+    it('fails with the words of the provider, and where no whole image came', async () => {
+      const drafts = event('image_generation.partial_image', { b64_json: 'AAAA' })
+      const error = { message: 'Not with key-secret-123.', code: 'moderation_blocked' }
+      const bodies = [`${drafts}${event('error', { error })}`, drafts]
+      const server = await loopback((_, nth) => ({ body: bodies[nth] ?? '' }))
+      const agent = new Agent('openai', { apiKey: 'key-secret-123', baseUrl: server.url })
+      await expect(partsOf(agent)).rejects.toMatchObject({
+        provider: 'openai',
+        code: 'moderation_blocked',
+        message: 'Not with ***.',
+      })
+      await expect(partsOf(agent)).rejects.toMatchObject({ code: 'no_media' })
+    })
+
+    it('tries again what failed before the first event, and says what a server refused', async () => {
+      const done = event('image_generation.completed', { b64_json: 'AAAA' })
+      const server = await loopback((_, nth) => (nth === 0 ? { status: 503, body: {} } : { body: done }))
+      const retry = { initialDelayMs: 1, maxDelayMs: 1 }
+      const agent = new Agent('openai', { apiKey: 'key', baseUrl: server.url, retry })
+      expect(await partsOf(agent)).toHaveLength(1)
+      const refusing = await loopback(() => ({ status: 400, body: { error: { message: 'No such size.' } } }))
+      const refused = new Agent('openai', { apiKey: 'key', baseUrl: refusing.url })
+      await expect(partsOf(refused)).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringContaining('No such size.'),
+      })
+    })
+
+    it('closes the connection where the loop is left, and ends where it is aborted', async () => {
+      let cancelled = 0
+      const fetcher: typeof fetch = async () => {
+        const body = new ReadableStream<Uint8Array>({
+          start: (controller) => controller.enqueue(new TextEncoder().encode(draft)),
+          cancel: () => void cancelled++,
+        })
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+      }
+      const agent = new Agent('openai', { apiKey: 'key', connection: { fetch: fetcher } })
+      for await (const _ of agent.generateMediaStream('A hat')) break
+      await expect.poll(() => cancelled).toBe(1)
+      const stop = new AbortController()
+      const stream = agent.generateMediaStream('A hat', { signal: stop.signal })
+      await stream.next()
+      const next = stream.next()
+      stop.abort()
+      await expect(next).rejects.toMatchObject({ name: 'AbortedError' })
+      await expect.poll(() => cancelled).toBe(2)
+    })
+  })
+
+  describe('with timeouts.totalMs', () => {
+    const late = { name: 'TimeoutError', message: expect.stringContaining('timeouts.totalMs') }
+    const imagesOf = (url: string) =>
+      new Agent('openai', { apiKey: 'key', baseUrl: url, timeouts: { totalMs: 300 } }).generateMediaStream(
+        'A hat',
+      )
+    // On a slow machine the time may be over before there is a connection.
+    const allClosed = ({ sockets, closed }: RawServer) => Promise.all(sockets.map((_, nth) => closed(nth)))
+
+    it('ends a stream whose pieces keep coming, and leaves nothing open', async () => {
+      const server = await rawServer(({ socket }) => {
+        socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n')
+        const beat = setInterval(() => socket.write(draft), 5)
+        socket.once('close', () => clearInterval(beat))
+      })
+      const all = (async () => {
+        for await (const { isPartial } of imagesOf(server.url)) expect(isPartial).toBe(true)
+      })()
+      await expect(all).rejects.toMatchObject(late)
+      await allClosed(server)
+    })
+
+    it('ends a stream that its reader does not ask for more', async () => {
+      const server = await rawServer(({ socket }) =>
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n${draft}`),
+      )
+      const images = imagesOf(server.url)
+      const [first] = await Promise.allSettled([images.next()])
+      await allClosed(server)
+      if (first.status === 'fulfilled') await expect(images.next()).rejects.toMatchObject(late)
+      else expect(first.reason).toMatchObject(late)
+    })
+
+    it('ends a stream that has not begun', async () => {
+      const server = await rawServer(() => {})
+      await expect(imagesOf(server.url).next()).rejects.toMatchObject(late)
+      await allClosed(server)
+    })
+  })
+
+  it('closes a stream that is aborted between two images at once', async () => {
+    const server = await rawServer(({ socket }) =>
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n${draft}`),
+    )
+    const stop = new AbortController()
+    const agent = new Agent('openai', { apiKey: 'key', baseUrl: server.url })
+    const images = agent.generateMediaStream('A hat', { signal: stop.signal })
+    await images.next()
+    stop.abort()
+    await server.closed()
+    await expect(images.next()).rejects.toMatchObject({ name: 'AbortedError' })
   })
 
   it('takes the model of `?media=`, and refuses what there is not', async () => {

@@ -27,7 +27,8 @@ describe('a key of the environment', () => {
       const { url, requests } = await loopback(({ method }) => ({
         body: method === 'GET' ? { data: [] } : helloFrom(name),
       }))
-      await new Agent(`${name}:some-model`, { baseUrl: url }).send('hi')
+      const model = name === 'bedrock' ? 'claude-some-model' : 'some-model'
+      await new Agent(`${name}:${model}`, { baseUrl: url }).send('hi')
       await listModels(name, { baseUrl: url }).catch((error: Error) =>
         expect(error.message).toContain('has no list of models'),
       )

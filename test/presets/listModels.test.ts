@@ -32,7 +32,7 @@ const lists: Record<string, { path: string; body: object; ids: string[] }> = {
     ids: ['qwen3:8b'],
   },
   bedrock: {
-    path: '/foundation-models?byProvider=anthropic',
+    path: '/foundation-models?byOutputModality=TEXT',
     body: { modelSummaries: [{ modelId: 'anthropic.claude-sonnet-5', modelName: 'Claude Sonnet 5' }] },
     ids: ['anthropic.claude-sonnet-5'],
   },

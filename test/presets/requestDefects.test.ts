@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import type { AnthropicProfile } from '../../providers/anthropic/profile.ts'
 import { thinkingSettings } from '../../providers/anthropic/thinking.ts'
-import { bedrock } from '../../providers/clouds/bedrock.ts'
 import { findProvider } from '../../providers/registry.ts'
+import { bedrock } from '../../providers/values/bedrock.ts'
 import { Agent, ConfigurationError } from '../../src/index.ts'
 import { systemMessage, userMessage } from '../../src/messages/messages.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
@@ -90,7 +91,7 @@ it('refuses fileSearch on Vertex, which has no such stores', async () => {
 })
 
 it('does not reserve the longest answer of a model at Bedrock', () => {
-  const profile = bedrock.chatModel('global.anthropic.claude-sonnet-5-5', {}).profile as AnthropicProfile
+  const profile = bedrock('global.anthropic.claude-sonnet-5-5').profile as AnthropicProfile
   const situation = { forcedTool: false, resumesWithoutThinking: false }
   expect(thinkingSettings({ messages: [] }, profile, situation).maxTokens).toBe(32_000)
   expect(thinkingSettings({ messages: [], maxOutputTokens: 90_000 }, profile, situation).maxTokens).toBe(
@@ -154,18 +155,62 @@ it('keeps the effort of gpt-oss on vLLM, and switches others by their chat templ
   })
 })
 
-it.each(['groq:qwen/qwen3.8-27b', 'lmstudio:qwen3-8b', 'vllm:qwen3-8b'])(
-  '%s does not show <think> as text',
-  async (name) => {
-    const chunks = ['<thi', 'nk>Hm', 'm</think>', 'Hello'].map(
+it.each([
+  ['openai:grok-4.7', 'https://api.x.ai/v1', 'use the provider "xai"'],
+  ['openai:sonar', 'https://api.perplexity.ai', 'use the provider "perplexity"'],
+  ['github:openai/gpt-4.1', undefined, 'GitHub Models'],
+])('warns of %s at %s, which is about to end', async (model, baseUrl, advice) => {
+  const end = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: 'stop' }] })}\n\n`
+  const server = await loopback(() => ({ body: end }))
+  const fetcher: typeof fetch = (_, init) => fetch(server.url, init)
+  const connection = { fetch: fetcher }
+  const agent = new Agent(model, { apiKey: 'key', connection, ...(baseUrl && { baseUrl }) })
+  const { output, warnings } = await agent.send('Hi')
+  expect(output).toBe('Hello')
+  expect(warnings).toMatchObject([
+    { setting: 'baseUrl', change: 'deprecated', message: expect.stringContaining(advice) },
+  ])
+})
+
+describe('thinking that a server leaves in the text', () => {
+  const saying = (...pieces: string[]) => {
+    const chunks = pieces.map(
       (content) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`,
     )
     const end = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\n`
-    const server = await loopback(() => ({ body: `${chunks.join('')}${end}` }))
+    return loopback(() => ({ body: `${chunks.join('')}${end}` }))
+  }
+
+  it.each([
+    'groq:qwen/qwen3.8-27b',
+    'lmstudio:qwen3-8b',
+    'vllm:qwen3-8b',
+    'openai:qwen3-8b',
+    'openai:my-finetune',
+    'openai:gpt-4.1',
+    'openai-compatible:qwen3-8b',
+  ])('%s does not show <think> as text', async (name) => {
+    const server = await saying('<thi', 'nk>Hm', 'm</think>', 'Hello')
     const result = await new Agent(name, { apiKey: 'key', baseUrl: server.url }).send('Hi')
     expect(result).toMatchObject({ output: 'Hello', metadata: { thinking: 'Hmm' } })
-  },
-)
+  })
+
+  it('stays in an answer that is about the tag, and where the profile says so', async () => {
+    const text = 'Qwen begins with <think> and ends with </think>.'
+    const server = await saying(text)
+    const options = { apiKey: 'key', baseUrl: server.url }
+    expect((await new Agent('openai:qwen3-8b', options).send('Hi')).output).toBe(text)
+    const tagged = await saying('<think>a</think>b')
+    const keeping = { apiKey: 'key', baseUrl: tagged.url, profile: { splitThinkTags: false } }
+    expect((await new Agent('openai:qwen3-8b', keeping).send('Hi')).output).toBe('<think>a</think>b')
+  })
+
+  it('does not break a typed answer', async () => {
+    const server = await saying('<think>{"a": 2}', '</think>\n\n{"a":', ' 1}')
+    const agent = new Agent('openai:qwen3-8b', { apiKey: 'key', baseUrl: server.url })
+    expect((await agent.sendFor('Hi', z.object({ a: z.number() }))).output).toEqual({ a: 1 })
+  })
+})
 
 it('speaks Responses with xAI and Perplexity', async () => {
   const request = { messages: [systemMessage('Be brief.'), userMessage('Hello')] }
@@ -203,6 +248,26 @@ it('makes embeddings with Vertex, one text in each request', async () => {
     instances: [{ content: expect.any(String), task_type: 'RETRIEVAL_DOCUMENT' }],
     parameters: { outputDimensionality: 2 },
   })
+})
+
+it('embeds in requests of no more tokens than the provider takes, several at a time, in order', async () => {
+  let release = () => {}
+  const allCame = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const server = await loopback(async ({ body: { input } }, nth) => {
+    // The first answer comes last.
+    if (nth === 2) release()
+    if (nth === 0) await allCame
+    const texts = Array.isArray(input) ? input : []
+    return {
+      body: { data: texts.map((text, index) => ({ index, embedding: [Number(String(text).slice(0, 1))] })) },
+    }
+  })
+  const texts = ['1', '2', '3'].map((digit) => `${digit}${' sea'.repeat(7500)}`)
+  const agent = new Agent('mistral', { apiKey: 'key', baseUrl: server.url })
+  expect(await agent.embedDocuments(texts)).toMatchObject({ embeddings: [[1], [2], [3]] })
+  expect(server.requests).toHaveLength(3)
 })
 
 describe('the cost of a request', () => {

@@ -133,8 +133,8 @@ describe('the list of an MCP server', () => {
     expect(tools.map(({ name }) => name)).toEqual(['t256000'])
   })
 
-  test('has 16 Mi characters, and not one more', async () => {
-    const limit = 16 * 1024 * 1024
+  test('has 4 Mi characters, and not one more', async () => {
+    const limit = 4 * 1024 * 1024
     const rest = JSON.stringify({ name: 'a', description: '' }).length
     const of = (length: number) => listing([{ name: 'a', description: 'x'.repeat(length - rest) }])
     expect(await mcpTools(of(limit))).toHaveLength(1)

@@ -89,9 +89,21 @@ export const decode = (
   const { isFinished } = batch
   return {
     // How often counts are reported may follow the reads; what they come to is in `accumulated`.
-    deltas: deltas.filter(({ type }) => type !== 'usage'),
+    deltas: joined(deltas.filter(({ type }) => type !== 'usage')),
     failure,
     isFinished,
     accumulated: messageAccumulator.accumulate(nothingAccumulated, deltas),
   }
+}
+
+/** The deltas with the pieces of each call as one: a read has those that came together in one anyway. */
+const joined = (deltas: readonly Delta[]): Delta[] => {
+  const all: Delta[] = []
+  for (const delta of deltas) {
+    const last = all.at(-1)
+    if (delta.type !== 'toolDelta' || last?.type !== 'toolDelta' || last.index !== delta.index)
+      all.push(delta)
+    else all[all.length - 1] = { ...last, ...delta, arguments: last.arguments + delta.arguments }
+  }
+  return all
 }

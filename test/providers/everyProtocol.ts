@@ -12,13 +12,15 @@ import { plainProfile } from './openai-chat/plainProfile.ts'
 
 export type Ask = (request: ModelRequest, abilities?: Partial<ModelProfile>) => JsonObject
 
-const asking =
-  <P extends ModelProfile>(protocol: Protocol<P>, model: string, profile: P): Ask =>
-  (request, abilities) =>
+const asking = <P extends ModelProfile>(protocol: Protocol<P>, model: string, profile: P): Ask => {
+  // The same for all requests, as that of a model is.
+  const target = { provider: protocol.name, model, profile }
+  return (request, abilities) =>
     protocol.request(
       { cache: 'off', ...request },
-      { provider: protocol.name, model, profile: { ...profile, ...abilities } },
+      abilities ? { ...target, profile: { ...profile, ...abilities } } : target,
     ).body
+}
 
 /** A model for each wire protocol, each able to do what its protocol can carry: gives the body of a request. */
 export const everyProtocol = {

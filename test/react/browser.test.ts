@@ -14,6 +14,7 @@ type Facts = {
   requests: Record<string, number>
   closed: number
   history: string[]
+  changed: string[]
 }
 
 describe.skipIf(!executablePath)('useAgent under StrictMode', () => {
@@ -101,6 +102,23 @@ describe.skipIf(!executablePath)('useAgent under StrictMode', () => {
     expect((await factsOf(page)).closed).toBe(0)
     await page.locator('#gone').getByText('Leave').click()
     await expect.poll(async () => (await factsOf(page)).closed).toBe(1)
+  })
+
+  test('gives two components of one agent a conversation each', async () => {
+    const { page } = await openPage()
+    await shows(page, 'pair', 'Left? | An answer.')
+    await shows(page, 'pair', 'Right? | An answer.')
+    expect((await factsOf(page)).requests.pair).toBe(2)
+  })
+
+  test('asks another agent from the next run on, with the conversation so far', async () => {
+    const { page } = await openPage()
+    await ask(page, 'changing')
+    await shows(page, 'changing', 'Go | From one.')
+    await page.locator('#changing').getByText('Change').click()
+    await ask(page, 'changing')
+    await shows(page, 'changing', 'Go | From one. | Go | From two.')
+    expect((await factsOf(page)).changed).toEqual(['Go', 'From one.', 'Go'])
   })
 
   test('shows an error, and can be asked again', async () => {

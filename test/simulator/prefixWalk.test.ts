@@ -254,7 +254,7 @@ const paths: Path[] = [
   ],
   [
     'a changed system prompt',
-    ['system'],
+    [],
     async ({ agent, watching }) => {
       const chat = new Chat(agent())
       await chat.send(oslo, { ...watching, system: 'Be brief.' })

@@ -103,12 +103,21 @@ describe.each([
     expect((await chat.send('And the weather in Rome?')).finishReason).toBe('stop')
   })
 
-  it('although the system prompt of a chat changes, and blocks made since are sent back', async () => {
+  it('although the system prompt of a chat changes, and all blocks still count', async () => {
     const { agent, bodies } = watched(settings)
     const chat = new Chat(agent)
     await chat.send(question, { system: 'Be brief.' })
     await chat.send('And the weather in Rome?', { system: 'Be kind.' })
-    expect(bodies.map(signedIn)).toEqual([0, 1, 0, 1])
+    expect(bodies.map(signedIn)).toEqual([0, 1, 2, 3])
+  })
+
+  it('although another agent has another system prompt, and blocks made since are sent back', async () => {
+    const first = watched({ ...settings, system: 'Be brief.' })
+    const chat = new Chat(first.agent)
+    await chat.send(question)
+    const second = watched({ ...settings, system: 'Be kind.' })
+    await Chat.from(second.agent, JSON.parse(JSON.stringify(chat))).send('And the weather in Rome?')
+    expect([...first.bodies, ...second.bodies].map(signedIn)).toEqual([0, 1, 0, 1])
   })
 
   it('although the agent gained a tool since yesterday', async () => {

@@ -177,17 +177,23 @@ describe('an abort', () => {
   test('before the answer began is recorded, too, and a replay waits for it', async () => {
     const server = await rawServer(() => {})
     const path = tapePath()
-    const abortedRun = async (fetch: Cassette) => {
-      const run = agentWith(server.url, fetch).start('Hi')
-      setTimeout(() => run.abort(), 50)
+    const abortedRun = async (tape: Cassette, underWay: () => Promise<void>) => {
+      const run = agentWith(server.url, tape).start('Hi')
+      await underWay()
+      run.abort()
       expect(await errorOf(run.result)).toBeInstanceOf(AbortedError)
-      await fetch.done()
+      await tape.done()
     }
-    await abortedRun(cassette(path, { mode: 'record' }))
+    await abortedRun(cassette(path, { mode: 'record' }), () =>
+      expect.poll(() => server.requests.length).toBe(1),
+    )
     expect(exchangesOn(path)).toMatchObject([{ reads: [], end: { how: 'aborted' } }])
     expect(exchangesOn(path)[0]).not.toHaveProperty('head')
     noNetwork()
-    await abortedRun(cassette(path))
+    // The request is on its way once nothing else is left to do.
+    await abortedRun(cassette(path), async () => {
+      for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    })
   })
 
   test('of a slow replay ends it at once', async () => {

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { MockAgent } from 'undici'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { blockRequests } from '../../src/testing/index.ts'
@@ -19,8 +20,9 @@ const ask = async (connection: object = {}) => {
 
 afterEach(() => vi.restoreAllMocks())
 
-/** Checks that a mock answers through `fetch`, and that without it nothing leaves the process. */
-const answersThroughFetch = async () => {
+/** Checks that a mock answers, by itself and through `connection.fetch`; where requests are blocked, only what is named answers. */
+const answers = async () => {
+  expect(await ask()).toBe('mocked')
   expect(await ask(throughFetch)).toBe('mocked')
   const unblock = blockRequests()
   onTestFinished(unblock)
@@ -29,7 +31,24 @@ const answersThroughFetch = async () => {
 
 test('a spied fetch answers', async () => {
   vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response(answer('mocked'), { headers }))
-  await answersThroughFetch()
+  await answers()
+})
+
+test('a fetch that node:test mocks answers', async () => {
+  const { mock } = await import('node:test')
+  mock.method(globalThis, 'fetch', async () => new Response(answer('mocked'), { headers }))
+  onTestFinished(() => mock.restoreAll())
+  await answers()
+})
+
+test('a dispatcher that is given answers before a spied fetch', async () => {
+  const spy = vi.spyOn(globalThis, 'fetch')
+  const dispatcher = new MockAgent()
+  dispatcher.disableNetConnect()
+  const path = '/v1/chat/completions'
+  dispatcher.get(host).intercept({ path, method: 'POST' }).reply(200, answer('given'), { headers })
+  expect(await ask({ dispatcher })).toBe('given')
+  expect(spy).not.toHaveBeenCalled()
 })
 
 describe('from the registry', () => {
@@ -47,8 +66,9 @@ describe('from the registry', () => {
       nock.cleanAll()
       nock.restore()
     })
-    nock(host).post('/v1/chat/completions').reply(200, answer('mocked'), headers)
-    await answersThroughFetch()
+    for (let times = 0; times < 2; times += 1)
+      nock(host).post('/v1/chat/completions').reply(200, answer('mocked'), headers)
+    await answers()
   })
 
   type Msw = { http: { post(url: string, answer: () => Response): unknown } }
@@ -65,6 +85,6 @@ describe('from the registry', () => {
     )
     server.listen()
     onTestFinished(() => server.close())
-    await answersThroughFetch()
+    await answers()
   })
 })

@@ -162,7 +162,7 @@ describe('other bodies', () => {
     expect(frame(['\n<!DOCTYPE html>'], { contentType: 'text/html' }).problem).toMatchObject({
       code: 'html_page',
       retryable: false,
-      message: expect.stringContaining('check baseUrl'),
+      message: expect.stringContaining('an HTML page'),
     })
   })
 

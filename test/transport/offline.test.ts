@@ -136,7 +136,7 @@ test('on Bun, the fetch of the runtime carries the request', async () => {
   const { versions } = process
   vi.spyOn(process, 'versions', 'get').mockReturnValue({ ...versions, bun: '1.3.0' } as typeof versions)
   const fetch = vi.spyOn(globalThis, 'fetch')
-  const { Agent: Fresh } = await import('../../src/agent/Agent.ts')
+  const { Agent: Fresh } = await import('../../src/index.ts')
   const { output } = await new Fresh('openai-compatible:m', { baseUrl: server.url, apiKey: 'k' }).send('hi')
   expect([output, fetch.mock.calls.length]).toEqual(['paid', 1])
   vi.restoreAllMocks()

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Recover } from '../../providers/http/httpChatModel.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
@@ -260,17 +261,20 @@ describe('the connection', () => {
 
   it('is used again although the caller closes after the end and the body ends late', async () => {
     withoutTime()
+    const answers: ServerResponse[] = []
     const server = await httpServer((_, response) => {
+      answers.push(response)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: a\n\ndata: [DONE]\n\n')
-      pause(20).then(() => response.end(': bye\n\n'))
     })
     const model = echoModel({ baseUrl: server.url })
     for (let round = 0; round < 2; round++) {
       const listening = listen(model)
       await listening.over
       listening.close()
-      await pause(100)
+      await new Promise<void>((sent) => answers[round]?.end(': bye\n\n', sent))
+      // What was sent is read within some turns of this process, however slow they are.
+      for (let turns = 0; turns < 20; turns++) await turn()
     }
     expect(server.connections()).toBe(1)
   })

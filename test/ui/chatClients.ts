@@ -37,7 +37,8 @@ export type Client = {
 
 type AnyTransport = AgentChatTransport<5> | AgentChatTransport<6> | AgentChatTransport<7>
 
-export type ClientOptions = { id: string; messages?: Message[] } & (
+/** `reconnectTo`: the address of the answer that version 7 reads on. */
+export type ClientOptions = { id: string; messages?: Message[]; reconnectTo?: () => string } & (
   | { api: string; transport?: never }
   | { transport: AnyTransport; api?: never }
 )
@@ -88,10 +89,16 @@ class Chat6 extends ai6.AbstractChat<ai6.UIMessage> {
 }
 
 class Chat7 extends ai7.AbstractChat<ai7.UIMessage> {
-  constructor({ api = '', transport, id, messages = [] }: ClientOptions) {
+  constructor({ api = '', transport, id, messages = [], reconnectTo }: ClientOptions) {
+    const prepareReconnectToStreamRequest = reconnectTo && (() => ({ api: reconnectTo() }))
     super({
       id,
-      transport: (transport as AgentChatTransport<7> | undefined) ?? new ai7.DefaultChatTransport({ api }),
+      transport:
+        (transport as AgentChatTransport<7> | undefined) ??
+        new ai7.DefaultChatTransport({
+          api,
+          ...(prepareReconnectToStreamRequest && { prepareReconnectToStreamRequest }),
+        }),
       state: new State(messages as ai7.UIMessage[]),
       sendAutomaticallyWhen: (chat) =>
         ai7.lastAssistantMessageIsCompleteWithToolCalls(chat) ||

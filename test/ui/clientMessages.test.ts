@@ -10,7 +10,7 @@ const noResult = (id: string) => ({
   type: 'toolResult',
   id,
   name: 'look',
-  result: '{"error":"This call did not run: it was never decided."}',
+  result: '{"error":"This call did not run: no decision was made on it."}',
   isError: true,
 })
 const model = (...parts: ClientMessage['parts']): ClientMessage => ({ role: 'model', parts })

@@ -159,6 +159,21 @@ describe.each(versions)('ai %i', (version) => {
     expect(model.requests[1]?.messages.flatMap(toolResultsOf)).toMatchObject([{ result: '{"city":"Oslo"}' }])
   })
 
+  test('answers the question that it was asked, and not the same one of another page', async () => {
+    const asking: ScriptTurn = [{ toolCall: { id: 'call_0', name: 'get_place' } }]
+    const { client: stale, model, api } = await served(version, [asking, asking, 'You are in Rome.'], [place])
+    await stale.send('Where am I?')
+    const fresh = clientFor(version, { api, id: 'chat-1' })
+    await fresh.send('Where am I?')
+    await stale.answer('get_place', 'call_0', { city: 'Oslo' })
+    await settled(stale)
+    expect(stale.error?.message).toContain('No call of this chat waits for this decision')
+    await fresh.answer('get_place', 'call_0', { city: 'Rome' })
+    await settled(fresh)
+    expect(lastTexts(fresh)).toEqual(['You are in Rome.'])
+    expect(model.requests[2]?.messages.flatMap(toolResultsOf)).toMatchObject([{ result: '{"city":"Rome"}' }])
+  })
+
   test('asks again, and asks something else instead', async () => {
     const { client, model } = await served(version, ['First.', 'Second.', 'Third.'])
     await client.send('Hello')

@@ -300,6 +300,13 @@ describe('what waits with an agent', () => {
     expect([await approve('one'), await approve('two'), await approve('three')]).toEqual([409, 200, 200])
   })
 
+  test('of one client makes no room for those of another', async () => {
+    const client = (_: Request, chatId: string) => chatId.replace(/\d/, '')
+    const { ask, approve } = waiting({ maxWaiting: 2, client })
+    for (const id of ['ada1', 'eve1', 'eve2']) await ask(id)
+    expect([await approve('ada1'), await approve('eve1'), await approve('eve2')]).toEqual([200, 409, 200])
+  })
+
   test('is not kept for ever', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     try {

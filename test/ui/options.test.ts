@@ -34,6 +34,7 @@ const wrong: Record<string, unknown[]> = {
 const wrongForChats: Record<string, unknown[]> = {
   ...wrong,
   agent: [7, {}],
+  client: ['ada', {}],
   maxWaiting: [0, 1.5],
   maxWaitMs: [0, '1d'],
 }

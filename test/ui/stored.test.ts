@@ -177,10 +177,13 @@ describe('a stored chat', () => {
     onTestFinished(() => guest.close())
     // The owner is slow: it applies the first decision before it sees the second.
     const decide = guest.send.bind(guest)
-    guest.send = async (id, command) => {
-      await decide(id, command)
-      if ('callId' in command && command.callId === 'c1')
-        await until(async () => (await (await guest.get(id))?.info())?.pending.length === 1)
+    let before: Promise<unknown> = Promise.resolve()
+    guest.send = (id, command) => {
+      const delivery = before.then(() => decide(id, command))
+      const isFirst = 'callId' in command && command.callId === 'c1'
+      const isApplied = async () => (await (await guest.get(id))?.info())?.pending.length === 1
+      before = delivery.then(() => (isFirst ? until(isApplied) : undefined))
+      return delivery
     }
     const { client, reading } = await openPage(7, await serve(uiMessageHandler(guest)))
     await reading
@@ -192,14 +195,16 @@ describe('a stored chat', () => {
     expect(sent).toEqual([{ to: 'c1' }, { to: 'c2' }])
   })
 
-  test('ends the answer that is being given when something else is asked', async () => {
+  test('ends the answer that is being given when it is stopped, and answers what is asked next', async () => {
     const model = scriptedModel([[{ text: 'Well' }, { hang: true }], 'Yes?'])
     const runs = await opened(storeFile(), { assistant: new Agent(model) })
-    const client = clientFor(7, { api: await serve(uiMessageHandler(runs)), id: 'chat-1' })
+    const api = await serve(uiMessageHandler(runs))
+    const client = clientFor(7, { api, id: 'chat-1' })
     const asked = client.send('Tell me everything')
     await until(() => lastTexts(client).join('') === 'Well')
     await client.stop()
     await asked
+    await fetch(`${api}/chat-1/stream`, { method: 'DELETE' })
     await client.send('Stop!')
     expect(lastTexts(client)).toEqual(['Yes?'])
     expect(model.closed).toBe(1)

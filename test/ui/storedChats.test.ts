@@ -5,6 +5,7 @@ import { Agent } from '../../src/agent/Agent.ts'
 import type { StoredRuns } from '../../src/durable/index.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { textOf } from '../../src/messages/messages.ts'
+import type { PendingCall } from '../../src/messages/result.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { StoredChats } from '../../src/ui/StoredChats.ts'
@@ -50,12 +51,36 @@ const refused = (status: number, message: string) =>
 const commandsTo = (runs: StoredRuns, answer?: () => Promise<void>) => {
   const commands: AgentCommand[] = []
   const pass = runs.send.bind(runs)
-  runs.send = (id, command) => {
+  runs.send = async (id, command) => {
     commands.push(command)
-    return answer ? answer() : pass(id, command)
+    if (!answer) return pass(id, command)
+    await answer()
+    return 'delivered'
   }
   return commands
 }
+
+test('decisions that come together restore the run once', async () => {
+  const calls: ScriptTurn = Array.from({ length: 20 }, (_, index) => ({
+    toolCall: { id: `c${index}`, name: 'send' },
+  }))
+  const assistant = new Agent(scriptedModel([calls, 'Done.']), { tools: [send] })
+  let restored = 0
+  const context = () => {
+    restored += 1
+  }
+  const chats = new StoredChats(await opened(storeFile(), { assistant }, { context }), undefined)
+  await ask(chats, 'Send all')
+  restored = 0
+  // Time does not pass: on a slow machine, twenty writes would be more than one turn of the process.
+  const time = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+  onTestFinished(() => time.mockRestore())
+  const yes = (waiting: readonly PendingCall[]): Decisions =>
+    Object.fromEntries(waiting.map(({ id }) => [id, true]))
+  const events = await eventsOf(await chats.resume('chat-1', yes, { context: undefined }))
+  expect(events.at(-1)).toMatchObject({ type: 'end' })
+  expect(restored).toBe(1)
+})
 
 describe('a turn', () => {
   test('shows what happens, each state once, and its end', async () => {
@@ -154,14 +179,34 @@ describe('a decision', () => {
 describe('a running answer', () => {
   const hanging: ScriptTurn[] = [[{ text: 'Well' }, { hang: true }], 'Yes?']
 
-  test('ends with its reason when it is stopped, or when something else is asked', async () => {
+  test('ends with its reason when it is stopped', async () => {
     const { chats, runs } = await scene(hanging)
     const commands = commandsTo(runs)
     await chats.stop('chat-1')
     await chats.ask('chat-1', question('One'), { context: undefined })
-    expect((await ask(chats, 'Two')).at(-1)).toMatchObject({ type: 'end' })
     await chats.stop('chat-1')
-    expect(commands).toEqual([{ type: 'abort', reason: 'the user has asked something else' }])
+    expect(commands).toEqual([{ type: 'abort', reason: 'the user has stopped it' }])
+  })
+
+  test('ends when a file is asked about, and when it is asked again', async () => {
+    const { chats, runs } = await scene([[{ hang: true }], [{ hang: true }], 'Yes?'])
+    const commands = commandsTo(runs)
+    await chats.ask('chat-1', question('One'), { context: undefined })
+    const file = { type: 'link', url: 'https://example.com/a.png' } as const
+    await chats.ask('chat-1', question('', { prompt: [file] }), { context: undefined })
+    expect((await ask(chats, '', { intent: 'edit', prompt: [file] })).at(-1)).toMatchObject({ type: 'end' })
+    expect(commands).toEqual([
+      { type: 'abort', reason: 'the user has asked something else' },
+      { type: 'abort', reason: 'the user has asked something else' },
+    ])
+  })
+
+  test('that waits for a person ends when something else is asked', async () => {
+    const { chats, runs } = await scene([[{ toolCall: { id: 'c1', name: 'send' } }], 'Yes?'])
+    const commands = commandsTo(runs)
+    expect((await ask(chats, 'One')).at(-1)).toMatchObject({ type: 'waits' })
+    expect((await ask(chats, 'Two')).at(-1)).toMatchObject({ type: 'end' })
+    expect(commands).toMatchObject([{ type: 'abort' }])
   })
 
   test('that cannot be ended because the store is broken is an error', async () => {

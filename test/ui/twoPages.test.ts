@@ -23,14 +23,14 @@ describe.each(['an agent', 'stored runs'])('%s', (kind) => {
   const serve = async (turns: readonly ScriptTurn[], options: AgentOptions) => {
     const agent = new Agent(scriptedModel(turns), options)
     const handler = uiMessageHandler(kind === 'an agent' ? agent : await opened(storeFile(), { agent }))
-    const post = (part?: object) =>
+    const post = (...parts: object[]) =>
       handler(
         new Request('http://statewire.test/chat', {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({
             id: 'chat',
-            messages: [user, ...(part ? [{ id: 'a', role: 'assistant', parts: [part] }] : [])],
+            messages: [user, ...(parts.length > 0 ? [{ id: 'a', role: 'assistant', parts }] : [])],
           }),
         }),
       )
@@ -126,6 +126,9 @@ describe.each(['an agent', 'stored runs'])('%s', (kind) => {
       ({ type }) => type === 'tool-input-available',
     )
     expect((await post(answer('name'))).status).toBe(409)
+    // Of two parts under one id, the one that shows the question that waits comes last.
+    const unanswered = { ...answer('key', asked.toolCallId), state: 'input-available' }
+    expect((await post(answer('key', asked.toolCallId), unanswered)).status).toBe(409)
     const last = await post(answer('key', asked.toolCallId))
     expect(await last.text()).toContain('Done.')
   })

@@ -1,7 +1,7 @@
 /** Runs that wait in memory: so many, so old, so large, and no more. */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { PendingApproval } from '../../src/messages/result.ts'
-import { WaitingRuns } from '../../src/ui/AgentChats.ts'
+import { WaitingRuns } from '../../src/ui/WaitingRuns.ts'
 
 const pending = (id: string, text = ''): PendingApproval => ({
   calls: [{ type: 'toolCall', id, name: text, arguments: {}, kind: 'approval' }],
@@ -63,4 +63,18 @@ test('a client with large conversations drops its own, and not the small ones of
   for (let count = 0; count < 24; count += 1) runs.put(`large${count}`, pending('c1', 'x'.repeat(30_000)))
   expect(idsIn(runs, 'one', 'two', 'three')).toEqual(['one', 'two', 'three'])
   expect(Array.from({ length: 24 }, (_, n) => `large${n}`).filter((id) => runs.get(id))).toHaveLength(3)
+})
+
+test('of named clients, the one that has most makes room', () => {
+  const runs = new WaitingRuns(5, 1000, 100_000)
+  runs.put('ada', pending('c1'), { client: 'ada' })
+  runs.put('bob', pending('c1'), { client: 'bob' })
+  const chats = Array.from({ length: 30 }, (_, n) => `eve${n}`)
+  for (const id of chats) runs.put(id, pending('c1'), { client: 'eve' })
+  expect(idsIn(runs, 'ada', 'bob', ...chats)).toEqual(['ada', 'bob', 'eve27', 'eve28', 'eve29'])
+  // Also if each of its chats is smaller than those of others.
+  const texts = new WaitingRuns(50, 1000, 100_000)
+  texts.put('ada', pending('c1', 'x'.repeat(30_000)), { client: 'ada' })
+  for (const id of chats) texts.put(id, pending('c1', 'x'.repeat(21_000)), { client: 'eve' })
+  expect(idsIn(texts, 'ada', ...chats)).toEqual(['ada', 'eve27', 'eve28', 'eve29'])
 })

@@ -64,6 +64,28 @@ describe('Mermaid text', () => {
     expect(text).toContain('\n  any_editor --> plain : RESET\n')
   })
 
+  test('draws a way as notes at the states that each step enters', () => {
+    const machine = createMachine({
+      id: 'two',
+      type: 'parallel',
+      states: {
+        light: { initial: 'off', states: { off: { on: { ON: 'on' } }, on: {} } },
+        door: { initial: 'shut', states: { shut: { on: { OPEN: 'open' } }, open: {} } },
+      },
+    })
+    const steps = [
+      { event: 'ON', state: { light: 'on', door: 'shut' } },
+      { event: 'OPEN: "x"', state: { light: 'on', door: 'open' } },
+      { event: 'ON', state: { light: 'on', door: 'open' } },
+    ]
+    expect(toMermaid(machine, { steps }).match(/note .*/g)).toEqual([
+      'note right of on : 1. ON<br/>3. ON',
+      'note right of open : 2. OPEN#58; #34;x#34;',
+    ])
+    const before = toMermaid(machine)
+    expect(toMermaid(machine, { steps })).toContain(before.trimEnd())
+  })
+
   test('makes one loop of several, because Mermaid would lose a label', () => {
     const machine = createMachine({
       id: 'loops',

@@ -9,6 +9,7 @@ const src = sourcesIn('src')
 const allowed: Record<string, readonly string[]> = {
   machines: ['_clock', '_parent'],
   'src/agent': [],
+  'src/durable': ['_parent'],
   'src/tools': ['_zod'],
   'src/telemetry': ['_parent'],
   'src/mcp': ['_meta'],

@@ -1,12 +1,6 @@
 /** An app that has XState 6 and not 5, with the built package: it runs, and it compiles strictly and without casts. */
-// The types of the alpha itself have errors, so those of libraries are not checked.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runProgram } from '../runScript.ts'
-
-if (!existsSync('dist/xstate6.js')) throw new Error('There is no dist: run `npm run build` first.')
+import { afterAll, describe, expect, test } from 'vitest'
+import { AppFolder } from './appFolder.ts'
 
 const app = `
 import { Agent, agentLogic, tool, type AgentOutput, type ChatModel, type ToolContext } from 'statewire/xstate6'
@@ -63,59 +57,19 @@ console.log(context.city, context.output?.output)
 createActor(agentLogic(agent), { input: { prompt: 'x' } })
 `
 
-describe('an app on XState 6', { timeout: 600_000 }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'statewire-six-'))
+const common =
+  "const { Agent, agentLogic } = require('statewire/xstate6'); console.log(typeof agentLogic, typeof Agent)"
 
-  beforeAll(() => {
-    const modules = join(folder, 'node_modules')
-    mkdirSync(join(modules, 'statewire'), { recursive: true })
-    mkdirSync(join(modules, '@cfworker'))
-    mkdirSync(join(modules, '@types'))
-    cpSync('package.json', join(modules, 'statewire/package.json'))
-    cpSync('dist', join(modules, 'statewire/dist'), { recursive: true })
-    const links = {
-      xstate: 'xstate6',
-      zod: 'zod',
-      undici: 'undici',
-      'eventsource-parser': 'eventsource-parser',
-    }
-    for (const [name, source] of Object.entries({
-      ...links,
-      '@cfworker/json-schema': '@cfworker/json-schema',
-      '@types/node': '@types/node',
-    }))
-      symlinkSync(resolve('node_modules', source), join(modules, name))
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-    writeFileSync(join(folder, 'app.ts'), app)
-    const compilerOptions = {
-      strict: true,
-      skipLibCheck: true,
-      module: 'NodeNext',
-      target: 'ES2022',
-      outDir: 'out',
-      types: ['node'],
-    }
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }))
-    writeFileSync(
-      join(folder, 'app.cjs'),
-      "const { Agent, agentLogic } = require('statewire/xstate6'); console.log(typeof agentLogic, typeof Agent)",
-    )
-  })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+describe('an app on XState 6', { timeout: 600_000 }, () => {
+  const folder = new AppFolder('node_modules/xstate6', { 'app.ts': app, 'app.cjs': common })
+  afterAll(() => folder.remove())
 
   test('compiles strictly, and runs', async () => {
-    const compiled = await runProgram(process.execPath, [
-      resolve('node_modules/typescript/bin/tsc'),
-      '-p',
-      folder,
-    ])
-    expect(compiled.printed).toBe('')
-    const { printed } = await runProgram(process.execPath, [join(folder, 'out/app.js')])
-    expect(printed).toBe('Oslo {"city":"Oslo"}\n')
+    expect(await folder.compile()).toBe('')
+    expect(await folder.run('out/app.js')).toBe('Oslo {"city":"Oslo"}\n')
   })
 
   test('may be CommonJS', async () => {
-    const { printed } = await runProgram(process.execPath, [join(folder, 'app.cjs')])
-    expect(printed).toBe('function function\n')
+    expect(await folder.run('app.cjs')).toBe('function function\n')
   })
 })

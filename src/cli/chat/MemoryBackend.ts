@@ -69,8 +69,8 @@ export class MemoryBackend implements ChatBackend {
   /** Asks about calls. A question is withdrawn if it is answered elsewhere, such as in the inspector. */
   #attend(run: AnyRun): void {
     const approvals = this.#approvals
-    run.on('tool.call', () => approvals.withdraw())
-    run.on('tool.result', () => approvals.withdraw())
+    run.on('tool.call', ({ callId }) => approvals.withdraw(callId))
+    run.on('tool.result', ({ callId }) => approvals.withdraw(callId))
     const isPending = (asked: { callId: string; question?: string }) =>
       run.pending.some(({ id, question }) => id === asked.callId && question === asked.question)
     run.on('tool.approval', async (asked) => {

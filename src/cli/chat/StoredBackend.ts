@@ -1,18 +1,20 @@
 import type { DurableChat, DurableRun, StoredRuns } from '../../durable/index.ts'
-import { viewOf } from '../../durable/sqlite/storeView.ts'
+import { viewOf } from '../../durable/storeView.ts'
 import type { Part } from '../../messages/messages.ts'
 import { newId } from '../../model/newId.ts'
 import { type Approvals, aboutOf, decisionOn } from '../Approvals.ts'
 import { UsageError } from '../outcome.ts'
+import { openRunsIn, shownStore } from '../runs/openStore.ts'
 import { followRun } from '../runs/stream.ts'
 import { oneLine } from '../terminalText.ts'
 import type { ChatBackend, MakeAgent, Piece } from './MemoryBackend.ts'
 
-/** The name of the agent in the file. */
+/** The name of the agent in the store. */
 const agentName = 'chat'
 
-export type StoredBackendOptions = {
-  file: string
+type StoredBackendOptions = {
+  /** The file or the address of the database. */
+  db: string
   /** The chat to continue, or to start. */
   chat?: string
   /** Continues the chat that had the last turn. */
@@ -22,7 +24,7 @@ export type StoredBackendOptions = {
   note: (line: string) => void
 }
 
-/** A conversation that is stored in a file: each answer is a run, and the next process continues an unfinished one. */
+/** A conversation that is stored: each answer is a run, and the next process continues an unfinished one. */
 export class StoredBackend implements ChatBackend {
   readonly isKept = true
   readonly #options: StoredBackendOptions
@@ -32,7 +34,7 @@ export class StoredBackend implements ChatBackend {
   static async open(options: StoredBackendOptions): Promise<StoredBackend> {
     const runs = await openRunsOf(options)
     try {
-      const chat = await runs.chat(chatId(options, runs), { agent: agentName })
+      const chat = await runs.chat(await chatId(options, runs), { agent: agentName })
       const backend = new StoredBackend(options, runs, chat)
       await backend.#greet()
       return backend
@@ -53,7 +55,7 @@ export class StoredBackend implements ChatBackend {
   }
 
   async unfinished(signal: AbortSignal): Promise<AsyncIterable<Piece> | undefined> {
-    const id = viewOf(this.#runs)?.lastRun(this.#chat.id)
+    const id = await viewOf(this.#runs)?.lastRun(this.#chat.id)
     const run = id === undefined ? undefined : await this.#runs.get(id)
     const info = await run?.info()
     if (!run || (info?.status !== 'running' && info?.status !== 'waiting')) return undefined
@@ -78,12 +80,12 @@ export class StoredBackend implements ChatBackend {
   }
 
   async #greet(): Promise<void> {
-    const { note, file } = this.#options
+    const { note, db } = this.#options
     const count = (await this.#chat.history()).length
     const name = oneLine(this.#chat.id)
     note(count === 0 ? `Chat ${name}` : `Chat ${name}, ${count} messages so far`)
     if (!viewOf(this.#runs)?.isOwner())
-      note(`Another program runs ${file}: it answers, if it has the agent "${agentName}".`)
+      note(`Another program runs ${shownStore(db)}: it answers, if it has the agent "${agentName}".`)
   }
 
   /** Shows a run to its end, and asks the person at the terminal about what it waits for. */
@@ -135,15 +137,14 @@ export class StoredBackend implements ChatBackend {
   }
 }
 
-const openRunsOf = async ({ file, makeAgent }: StoredBackendOptions): Promise<StoredRuns> => {
-  const { openRuns, sqlite } = await import('../../durable/index.ts')
-  return openRuns({ store: sqlite(file), agents: { [agentName]: makeAgent() } })
-}
+const openRunsOf = ({ db, makeAgent }: StoredBackendOptions): Promise<StoredRuns> =>
+  openRunsIn(db, { [agentName]: makeAgent() })
 
-const chatId = ({ file, chat, isContinued }: StoredBackendOptions, runs: StoredRuns): string => {
+const chatId = async ({ db, chat, isContinued }: StoredBackendOptions, runs: StoredRuns): Promise<string> => {
   if (chat !== undefined) return chat
   if (!isContinued) return newId()
-  const newest = viewOf(runs)?.newestChat(agentName)
-  if (newest === undefined) throw new UsageError(`There is no chat in ${file} yet: leave --continue out.`)
+  const newest = await viewOf(runs)?.newestChat(agentName)
+  if (newest === undefined)
+    throw new UsageError(`There is no chat in ${shownStore(db)} yet: leave --continue out.`)
   return newest
 }

@@ -22,7 +22,7 @@ export const chat: Command = {
   operands: '[file]',
   options: {
     ...modelOptions,
-    db: { type: 'string', value: 'path', about: 'store the conversation in this file' },
+    db: { type: 'string', value: 'path', about: 'store the conversation in this file or database' },
     chat: { type: 'string', value: 'name', about: 'the chat of this name in the file, or a new one' },
     continue: { type: 'boolean', short: 'c', about: 'continue the last conversation' },
     quiet: { type: 'boolean', short: 'q', about: 'nothing on stderr but errors and questions' },
@@ -67,10 +67,14 @@ export class Conversation {
   #abort = new AbortController()
   /** True if the person left instead of deciding. */
   #isLeft = false
+  /** Lines that were typed while an answer streamed: each gets its turn. */
+  #queued: string[] = []
   #failures = 0
 
   static async open(invocation: Invocation): Promise<Conversation> {
     const { file, words } = splitFile(invocation.words)
+    const [first = ''] = words
+    if (words.length === 1 && /\.[cm]?[jt]s$/.test(first)) throw new UsageError(`There is no file ${first}.`)
     if (words.length > 0) throw new UsageError('chat takes no prompt: type it when it asks, or use run.')
     const attachments = await attachmentsOf(invocation)
     const chosen = await chooseAgent(invocation, file)
@@ -115,7 +119,7 @@ export class Conversation {
     while (first === undefined || this.#isAtTerminal) {
       if (this.#isLeft && backend.isKept) break
       this.#isLeft = false
-      const line = await this.#lines.next(screen.paint.bold('> '))
+      const line = this.#nextQueued() ?? (await this.#lines.next(screen.paint.bold('> ')))
       if (line === undefined || /^\s*\/(?:exit|quit)\s*$/.test(line)) break
       if (line.trim() === '') continue
       if (line.trim().startsWith('/')) await this.#runSlashCommand(line.trim(), backend)
@@ -123,6 +127,13 @@ export class Conversation {
     }
     if (this.#isLeft) this.#note('Nothing was decided: --continue asks again.')
     return this.#isAtTerminal || this.#failures === 0 ? exit.complete : exit.failed
+  }
+
+  #nextQueued(): string | undefined {
+    const { screen } = this.#invocation
+    const line = this.#queued.shift()
+    if (line !== undefined) screen.line(`${screen.paint.bold('>')} ${line}`)
+    return line
   }
 
   async close(): Promise<void> {
@@ -155,6 +166,11 @@ export class Conversation {
     const view = new AnswerView(screen)
     this.#abort = new AbortController()
     const release = onInterrupt(() => this.#abort.abort())
+    const unwatch = this.#lines.watch((line) => {
+      if (line.trim() === '') return
+      this.#queued.push(line)
+      this.#note(`  · queued: ${screen.clip(line)}`)
+    })
     try {
       for await (const piece of (await answer(this.#abort.signal)) ?? []) {
         view.show(piece)
@@ -168,12 +184,16 @@ export class Conversation {
       screen.endLine()
     } catch (error) {
       screen.endLine()
-      if (error instanceof AbortedError) screen.note(screen.notePaint.yellow('aborted'))
-      else {
+      if (error instanceof AbortedError) {
+        screen.note(screen.notePaint.yellow('aborted'))
+        // As in a page: what was asked behind an answer that is stopped is not asked.
+        for (const line of this.#queued.splice(0)) this.#note(`  · not asked: ${screen.clip(line)}`)
+      } else {
         this.#failures++
         showError(reportOf(error), screen)
       }
     } finally {
+      unwatch()
       release()
     }
   }
@@ -234,12 +254,12 @@ const openBackend = async (
   approvals: Approvals,
   note: (line: string) => void,
 ): Promise<ChatBackend> => {
-  const file = textOption(invocation, 'db')
+  const db = textOption(invocation, 'db')
   const chat = textOption(invocation, 'chat')
   const isContinued = invocation.values.continue === true
-  if (file !== undefined)
+  if (db !== undefined)
     return StoredBackend.open({
-      file,
+      db,
       isContinued,
       makeAgent,
       approvals,

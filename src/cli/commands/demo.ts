@@ -5,6 +5,7 @@ import { Agent } from '../../agent/Agent.ts'
 import type { Inspect } from '../../agent/watching.ts'
 import { type Tool, tool } from '../../tools/tool.ts'
 import type { Command } from '../command.ts'
+import { Screen } from '../Screen.ts'
 import { calculator } from '../tools/calculator.ts'
 import { Conversation } from './chat.ts'
 
@@ -20,8 +21,10 @@ export const demo: Command = {
     'allows the call, and ends with the result.',
   ],
   run: async (invocation) => {
-    const { screen, stdin, env, values } = invocation
-    const isWatched = stdin.isTTY === true && screen.isTerminal
+    const { stdin, env, values } = invocation
+    const isWatched = stdin.isTTY === true && invocation.screen.isTerminal
+    // A log of it is for people alone: its calls are lines between the pieces of the answer.
+    const screen = isWatched ? invocation.screen : new Screen(process.stdout, process.stdout, env)
     const [{ startInspector }, { startSimulator }] = await Promise.all([
       import('../../inspector/index.ts'),
       import('../../simulator/index.ts'),
@@ -41,7 +44,7 @@ export const demo: Command = {
     const close = async () => {
       await Promise.all([inspector.close(), simulator.close()])
     }
-    const asked = { ...invocation, values: { approve: !isWatched } }
+    const asked = { ...invocation, screen, values: { approve: !isWatched } }
     const conversation = new Conversation(asked, { make: () => agent, said, close }, { file: 'The demo' })
     try {
       return await conversation.hold(demoPrompt)
@@ -51,7 +54,7 @@ export const demo: Command = {
   },
 }
 
-export type DemoOptions = {
+type DemoOptions = {
   baseUrl: string
   inspect: Inspect
   /** The factor of all waits: 1 for a person who watches, 0 for a script. */
@@ -66,7 +69,8 @@ export const demoAgent = ({ baseUrl, inspect, pace }: DemoOptions): Agent =>
   new Agent('openai-chat:simulator', {
     name: 'travel agent',
     baseUrl,
-    apiKey: 'simulator',
+    // Not the name of the model: keys are hidden wherever they are shown.
+    apiKey: 'key-of-the-demo',
     inspect,
     thinking: true,
     // One call after the other, each in its own turn: there is more to see.
@@ -125,7 +129,7 @@ export const browserCommand = (
 }
 
 /** Opens a page in the browser. Resolves with true if a browser was started, without waiting for the page. */
-export const openBrowser = async (url: string, env: NodeJS.ProcessEnv): Promise<boolean> => {
+const openBrowser = async (url: string, env: NodeJS.ProcessEnv): Promise<boolean> => {
   const [command, ...args] = browserCommand(process.platform, env) ?? []
   if (command === undefined) return false
   const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })

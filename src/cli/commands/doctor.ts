@@ -58,7 +58,7 @@ const conclusion = (found: readonly Health[], paint: Paint): string => {
 const patience = 6000
 
 /** The state of a provider as seen from this machine. Never holds a key. */
-export type Health = { name: string; isUsable: boolean; key: string; server: string; hint: string }
+type Health = { name: string; isUsable: boolean; key: string; server: string; hint: string }
 
 type Answer = Pick<Health, 'isUsable' | 'server' | 'hint'>
 

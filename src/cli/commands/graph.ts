@@ -96,7 +96,7 @@ export const findChrome = (env: NodeJS.ProcessEnv): string | undefined => {
 }
 
 /** The picture of an SVG, as Chrome draws it: twice as large, in light colours. */
-export const toPng = async (svg: string, env: NodeJS.ProcessEnv): Promise<Buffer> => {
+const toPng = async (svg: string, env: NodeJS.ProcessEnv): Promise<Buffer> => {
   const chrome = findChrome(env)
   if (chrome === undefined)
     throw new UsageError(

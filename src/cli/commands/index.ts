@@ -4,6 +4,8 @@ import { columns, type Paint } from '../terminalText.ts'
 import { chat } from './chat.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
+import { embed } from './embed.ts'
+import { generate } from './generate.ts'
 import { graph } from './graph.ts'
 import { init } from './init.ts'
 import { inspect } from './inspect.ts'
@@ -15,6 +17,8 @@ import { runs } from './runs.ts'
 export const commands: readonly Command[] = [
   chat,
   run,
+  generate,
+  embed,
   inspect,
   runs,
   graph,
@@ -64,6 +68,11 @@ const optionRow = ([name, { type, short, value = 'text', about }]: [string, Opti
 
 /** The message for a name that is not a command. */
 export const unknownCommand = (name: string): string => {
+  if (name.startsWith('-'))
+    return `There is no option "${name}" before a command: statewire --help lists all.`
+  // A model has a colon, or a slash.
+  if (/^[a-z-]+[:/]\S/i.test(name))
+    return `"${name}" is not a command: statewire run --model ${name} 'Your prompt'`
   const names = commands.flatMap(({ name: own, alias }) => [own, alias ?? []].flat())
   const meant = nearest(name, names)
   return `There is no command "${name}".${meant ? ` Did you mean "${meant}"?` : ` There are: ${names.join(', ')}.`}`

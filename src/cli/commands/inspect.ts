@@ -15,7 +15,7 @@ import {
   warningLine,
 } from '../progress.ts'
 import { questionOf } from '../question.ts'
-import { openFile } from '../runs/action.ts'
+import { openStore } from '../runs/openStore.ts'
 import { interrupted, watchedRun } from '../watchedRun.ts'
 
 const defaultPrompt = 'What time is it in Tokyo and in New York? What is 17.5 * 24.8?'
@@ -29,7 +29,7 @@ export const inspect: Command = {
     schema: { type: 'string', value: 'file', about: 'answer in JSON that fits this JSON Schema' },
     continue: { type: 'boolean', short: 'c', about: 'continue the last conversation' },
     keep: { type: 'boolean', about: 'leave the inspector open after the end' },
-    db: { type: 'string', value: 'path', about: 'shows the runs of a file instead; runs nothing' },
+    db: { type: 'string', value: 'path', about: 'shows the runs of a file or database instead' },
   },
   details: [
     'Prints the address of the inspector, a line for each state that the run enters,',
@@ -37,7 +37,7 @@ export const inspect: Command = {
     'Without a prompt it asks one that makes tools run; - reads it from stdin.',
   ],
   run: async (invocation) => {
-    if (textOption(invocation, 'db') !== undefined) return inspectFile(invocation)
+    if (textOption(invocation, 'db') !== undefined) return inspectStore(invocation)
     const { screen, values } = invocation
     const { paint } = screen
     const question = await questionOf(invocation, defaultPrompt)
@@ -85,20 +85,16 @@ export const inspect: Command = {
   },
 }
 
-/** Shows the runs of a file in an inspector, until Ctrl-C. */
-const inspectFile = async (invocation: Invocation): Promise<number> => {
+/** Shows stored runs in an inspector, until Ctrl-C. */
+const inspectStore = async (invocation: Invocation): Promise<number> => {
   const { screen, words } = invocation
-  if (words.length > 0) throw new UsageError('With --db there is no prompt: it shows the runs of the file.')
-  const runs = await openFile(invocation)
+  if (words.length > 0) throw new UsageError('With --db there is no prompt: it shows stored runs.')
+  const runs = await openStore(invocation)
   try {
     const { startInspector } = await import('../../inspector/index.ts')
     const inspector = await startInspector({ runs })
     screen.line(`Inspector: ${screen.paint.cyan(inspector.url)}`)
-    screen.note(
-      screen.notePaint.dim(
-        'It shows the stored runs, and stores your decisions in the file. Ctrl-C to leave.',
-      ),
-    )
+    screen.note(screen.notePaint.dim('It shows the stored runs, and stores your decisions. Ctrl-C to leave.'))
     await new Promise((resolve) => process.once('SIGINT', resolve))
     await inspector.close()
   } finally {

@@ -53,7 +53,7 @@ const showKnown = ({ screen, env }: Invocation): number => {
 const columns = ['PROVIDER', 'MODEL', 'READS TEXT AND', 'THINKING', 'WINDOW', 'OUTPUT', 'RETIRES', 'CHECKED']
 
 /** The known models, a row for each name. Models that are gone are left out. */
-export const knownModelRows = (paint: Paint, today: string): string[][] => [
+const knownModelRows = (paint: Paint, today: string): string[][] => [
   columns.map(paint.dim),
   ...modelTables.flatMap(({ provider, rows }) =>
     rows

@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate'
 import { isJsonObject } from '../../messages/json.ts'
 import type { PolicyProof, ProvedClaim, ProveOptions } from '../../testing/provePolicy.ts'
+import { toMermaid } from '../../visualize/toMermaid.ts'
 import { type Command, textOption } from '../command.ts'
 import { findExport, findMachine } from '../moduleFile.ts'
 import { exit, UsageError } from '../outcome.ts'
@@ -15,8 +16,9 @@ export const policy: Command = {
   details: [
     'The file is a module that exports an XState 5 machine, and what must hold of it',
     'as "claims": { tools, never, always, reachable }, as for provePolicy. Without',
-    'claims, the states and common mistakes are looked at. The file is loaded, so',
-    'its code runs.',
+    'claims, the states and common mistakes are looked at. A way that breaks a claim',
+    'is also drawn into the chart, as Mermaid text. The file is loaded, so its code',
+    'runs.',
   ],
   run: async (invocation) => {
     const [word, file, ...more] = invocation.words
@@ -56,11 +58,12 @@ export const checkPolicy = async (
 const toolsIn = ({ events }: AnyStateMachine): string[] =>
   (events as readonly string[]).flatMap((type) => (type.endsWith('.call') ? [type.slice(0, -5)] : []))
 
-const linesOf = ({ id }: AnyStateMachine, { claims, lints, notes, states }: PolicyProof): string[] => [
-  `${id}: ${states.size} states can be reached.`,
+const linesOf = (machine: AnyStateMachine, { claims, lints, notes, states }: PolicyProof): string[] => [
+  `${machine.id}: ${states.size} states can be reached.`,
   ...claims.flatMap(claimLines),
   ...lints.map((lint) => `! ${lint}`),
   ...notes.map((note) => `? Not proved: ${note}.`),
+  ...claims.flatMap((claim) => drawingOf(machine, claim)),
 ]
 
 const said: Record<ProvedClaim['verdict'], string> = {
@@ -74,3 +77,9 @@ const claimLines = ({ name, kind, verdict, witness }: ProvedClaim): string[] => 
   `${said[verdict]}, ${kind}: ${name}`,
   ...(verdict === 'proved' ? [] : (witness ?? []).map((step, index) => `    ${index + 1}. ${step}`)),
 ]
+
+/** The chart with the way that breaks a claim, as Mermaid text. */
+const drawingOf = (machine: AnyStateMachine, { name, kind, verdict, steps }: ProvedClaim): string[] =>
+  verdict === 'proved' || kind === 'reachable' || !steps
+    ? []
+    : ['', `%% ${kind}: ${name.replace(/\s+/g, ' ')}`, ...toMermaid(machine, { steps }).trimEnd().split('\n')]

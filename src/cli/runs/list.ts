@@ -1,11 +1,12 @@
-import type { RunInfo } from '../../durable/index.ts'
+import type { RunInfo, Runs } from '../../durable/index.ts'
 import { type Invocation, textOption } from '../command.ts'
 import { terminalLines } from '../Lines.ts'
 import { exit, UsageError } from '../outcome.ts'
 import type { Screen } from '../Screen.ts'
-import { oneLine, table, widthOf } from '../terminalText.ts'
+import { oneLine, spanText, table, units, widthOf } from '../terminalText.ts'
 import type { RunsAction } from './action.ts'
 import { painted, statusOption } from './action.ts'
+import { taskRows, tasksOf } from './tasks.ts'
 
 /** The default of `--limit`: a screen or two. */
 const usualLimit = 50
@@ -27,7 +28,7 @@ export const list: RunsAction = {
     })
     if (values.json === true) for (const info of found) screen.json(info)
     else if (found.length === 0) screen.note('There are no such runs.')
-    else for (const line of linesOf(found, screen)) screen.line(line)
+    else for (const line of await linesOf(found, runs, screen)) screen.line(line)
     if (found.length === limit) screen.note(screen.notePaint.dim(`These are the newest ${limit}.`))
     return exit.complete
   },
@@ -40,17 +41,25 @@ const limitOf = (invocation: Invocation): number => {
   return Number(typed)
 }
 
-const linesOf = (found: readonly RunInfo[], { paint, columns }: Screen): string[] => {
+const linesOf = async (
+  found: readonly RunInfo[],
+  runs: Runs,
+  { paint, columns }: Screen,
+): Promise<string[]> => {
   const now = Date.now()
-  const rows = found.map(({ id, agent, status, state, step, createdAt, prompt }) => [
-    paint.bold(oneLine(id)),
-    oneLine(agent),
-    painted(status, paint),
-    oneLine(state) || '–',
-    String(step),
-    spanText(now - createdAt.getTime()),
-    oneLine(prompt),
-  ])
+  const rows: string[][] = []
+  for (const { id, agent, status, state, step, createdAt, prompt } of found) {
+    rows.push([
+      paint.bold(oneLine(id)),
+      oneLine(agent),
+      painted(status, paint),
+      oneLine(state) || '–',
+      String(step),
+      spanText(now - createdAt.getTime()),
+      oneLine(prompt),
+    ])
+    if (status === 'running' || status === 'waiting') rows.push(...taskRows(await tasksOf(runs, id), now))
+  }
   const head = ['ID', 'AGENT', 'STATUS', 'STATE', 'STEP', 'AGE', 'PROMPT']
   // The prompt comes last and has no colour, so that it can be cut.
   const [first = '', ...lines] = table([head, ...rows])
@@ -66,7 +75,7 @@ export const prune: RunsAction = {
   name: 'prune',
   operands: '',
   summary: 'deletes finished runs --older-than 30d',
-  options: ['older-than', 'status', 'yes'],
+  options: ['older-than', 'status', 'chats', 'yes'],
   run: async (invocation, runs) => {
     const typed = textOption(invocation, 'older-than')
     if (typed === undefined)
@@ -74,11 +83,13 @@ export const prune: RunsAction = {
     const olderThan = momentBefore(typed, Date.now())
     const status = statusOption(invocation)
     const which = status.status ? `are ${status.status}` : 'are over'
-    if (!(await isWanted(`Delete all runs that ${which} and did not change for ${typed}?`, invocation))) {
+    const isWithChats = invocation.values.chats === true
+    const what = isWithChats ? 'runs, and all chats that end with them,' : 'runs'
+    if (!(await isWanted(`Delete all ${what} that ${which} and did not change for ${typed}?`, invocation))) {
       invocation.screen.note('Nothing was deleted.')
       return exit.aborted
     }
-    const count = await runs.prune({ olderThan, ...status })
+    const count = await runs.prune({ olderThan, ...status, chats: isWithChats })
     invocation.screen.line(`${count} deleted`)
     return exit.complete
   },
@@ -93,16 +104,6 @@ const isWanted = async (question: string, { screen, stdin, values }: Invocation)
     `${yellow('?')} ${question} ${dim('[y/N]')} `,
   )
   return /^\s*y(es)?\s*$/i.test(answer ?? '')
-}
-
-const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
-
-/** A time in its largest unit: `5 min`. */
-export const spanText = (ms: number): string => {
-  if (ms < units.m) return `${Math.max(0, Math.round(ms / units.s))} s`
-  if (ms < units.h) return `${Math.round(ms / units.m)} min`
-  if (ms < 2 * units.d) return `${Math.round(ms / units.h)} h`
-  return `${Math.round(ms / units.d)} d`
 }
 
 /** The moment that was this long ago: `30d`. */

@@ -18,7 +18,7 @@ export const approve: RunsAction = {
     const call = chosenCall(info, info.pending.filter(mayRun), invocation.words[1])
     await runs.send(info.id, { type: 'tool.approve', ...aboutOf(call) })
     invocation.screen.line(`${call.kind === 'limit' ? 'continues' : 'approved'}: ${pendingLine(call)}`)
-    noteOwner(runs, invocation)
+    await noteOwner(runs, invocation)
     return exit.complete
   },
 }
@@ -38,7 +38,7 @@ export const reject: RunsAction = {
       ...(reason !== undefined && { reason }),
     })
     invocation.screen.line(`${call.kind === 'limit' ? 'ends' : 'rejected'}: ${pendingLine(call)}`)
-    noteOwner(runs, invocation)
+    await noteOwner(runs, invocation)
     return exit.complete
   },
 }
@@ -56,7 +56,7 @@ export const answer: RunsAction = {
     const result = await promptOf({ ...invocation, words: said })
     await runs.send(info.id, { type: 'tool.answer', ...aboutOf(call), result })
     invocation.screen.line(`answered: ${pendingLine(call)}`)
-    noteOwner(runs, invocation)
+    await noteOwner(runs, invocation)
     return exit.complete
   },
 }
@@ -91,7 +91,7 @@ export const abort: RunsAction = {
     const reason = textOption(invocation, 'reason')
     await runs.send(id, { type: 'abort', ...(reason !== undefined && { reason }) })
     invocation.screen.line(`aborting: ${id}`)
-    noteOwner(runs, invocation)
+    await noteOwner(runs, invocation)
     return exit.complete
   },
 }
@@ -107,7 +107,7 @@ export const steer: RunsAction = {
     const text = await promptOf({ ...invocation, words: said })
     await runs.send(id, { type: 'steer', text })
     invocation.screen.line(`steered: ${id}`)
-    noteOwner(runs, invocation)
+    await noteOwner(runs, invocation)
     return exit.complete
   },
 }
@@ -127,7 +127,7 @@ export const fork: RunsAction = {
       ...(newId !== undefined && { id: newId }),
     })
     invocation.screen.line(copy.id)
-    noteOwner(runs, invocation)
+    await noteOwner(runs, invocation)
     return exit.complete
   },
 }

@@ -1,7 +1,6 @@
 import type { AgentInput } from '../../../machines/agent/events.ts'
-import { conversationOf as storedConversation } from '../../durable/conversation.ts'
 import type { RunInfo, Runs } from '../../durable/index.ts'
-import { viewOf } from '../../durable/sqlite/storeView.ts'
+import { viewOf } from '../../durable/storeView.ts'
 import { compactionOf } from '../../messages/compaction.ts'
 import { dollars } from '../../messages/dollars.ts'
 import { messageFlaw } from '../../messages/messageFlaw.ts'
@@ -16,9 +15,10 @@ import {
 import { describeError, exit } from '../outcome.ts'
 import { callLine, compactionLine } from '../progress.ts'
 import type { Screen } from '../Screen.ts'
-import { oneLine, printable, table } from '../terminalText.ts'
-import { fileOption, namedRun, painted, pendingLines, type RunsAction } from './action.ts'
-import { spanText } from './list.ts'
+import { oneLine, printable, spanText, table } from '../terminalText.ts'
+import { namedRun, painted, pendingLines, type RunsAction } from './action.ts'
+import { storeOption } from './openStore.ts'
+import { taskRows, tasksOf } from './tasks.ts'
 
 export const show: RunsAction = {
   name: 'show',
@@ -29,17 +29,23 @@ export const show: RunsAction = {
     const { screen, values, words } = invocation
     const run = await namedRun(runs, words)
     const info = await run.info()
-    const conversation = conversationOf(runs, run.id)
+    const conversation = await conversationOf(runs, run.id)
+    const tasks = await tasksOf(runs, run.id)
     if (values.json === true) {
-      screen.json({ ...info, messages: conversation.messages })
+      screen.json({ ...info, tasks, messages: conversation.messages })
       return exit.complete
     }
     for (const line of table(factsOf(info, screen))) screen.line(line)
+    if (tasks.length > 0) {
+      screen.line()
+      screen.line(screen.paint.dim('tasks'))
+      for (const line of table(taskRows(tasks, Date.now()))) screen.line(line)
+    }
     screen.line()
     showConversation(conversation, screen)
     if (info.pending.length > 0) {
       screen.line(screen.paint.yellow('It waits for:'))
-      for (const line of pendingLines(info, fileOption(invocation))) screen.line(line)
+      for (const line of pendingLines(info, storeOption(invocation))) screen.line(line)
     }
     if (info.error) showReason(info.error, screen)
     return exit.complete
@@ -77,11 +83,12 @@ const showReason = (error: NonNullable<RunInfo['error']>, screen: Screen): void 
 /** The messages that a stored run added to its conversation, and the number of those before. */
 export type Conversation = { earlier: number; messages: ChatMessage[] }
 
-export const conversationOf = (runs: Runs, id: string): Conversation => {
-  const from = viewOf(runs)?.from(id)
-  if (!from) return { earlier: 0, messages: [] }
-  const { before, added } = storedConversation(from)
-  return { earlier: before.length, messages: 'input' in from ? asked(from.input) : added }
+export const conversationOf = async (runs: Runs, id: string): Promise<Conversation> => {
+  const view = viewOf(runs)
+  const from = await view?.from(id)
+  const { before, added } = (await view?.conversation(id)) ?? { before: [], added: [] }
+  const isBegun = added.length > 0 || !from || !('input' in from)
+  return { earlier: before.length, messages: isBegun ? added : asked(from.input) }
 }
 
 /** The prompt of a run that has not begun: its agent has not read it yet. */
@@ -94,7 +101,7 @@ const asked = ({ prompt = [] }: AgentInput): ChatMessage[] => {
 const longestResult = 2000
 
 /** The conversation as a person reads it: each call with its result below it. */
-export const showConversation = ({ earlier, messages }: Conversation, screen: Screen): void => {
+const showConversation = ({ earlier, messages }: Conversation, screen: Screen): void => {
   const { paint } = screen
   const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.id, result]))
   if (earlier > 0) screen.line(paint.dim(`(after ${earlier} earlier messages)\n`))

@@ -1,12 +1,13 @@
 import type { DurableChunk, DurableRun, RunInfo, Runs } from '../../durable/index.ts'
-import { viewOf } from '../../durable/sqlite/storeView.ts'
+import { viewOf } from '../../durable/storeView.ts'
 import { compactionOf } from '../../messages/compaction.ts'
 import { toolCallsOf, toolResultsOf } from '../../messages/messages.ts'
 import { type Invocation, textOption } from '../command.ts'
 import { describeError, exit, onInterrupt, showError } from '../outcome.ts'
 import { AnswerView, callLine, compactionLine, resultLine } from '../progress.ts'
 import type { Screen } from '../Screen.ts'
-import { fileOption, namedRun, pendingLines, type RunsAction, shellWord } from './action.ts'
+import { namedRun, pendingLines, type RunsAction } from './action.ts'
+import { shellWord, storeOption } from './openStore.ts'
 
 /** The time between two checks that the program that runs the agents is still there. */
 const ownerMs = 1000
@@ -64,16 +65,15 @@ const showText =
 /** Notes once that no program is continuing the run. */
 const watchOwner = (runs: Runs, screen: Screen): NodeJS.Timeout => {
   let isSaid = false
-  const look = () => {
-    if (isSaid || viewOf(runs)?.hasOwner()) return
+  const look = async () => {
+    if (isSaid || (await viewOf(runs)?.hasOwner())) return
     isSaid = true
     screen.note(
-      screen.notePaint.yellow(
-        'No program is running these agents now: the run continues when one opens the file.',
-      ),
+      screen.notePaint.yellow('No program is running these agents now: the run continues when one opens it.'),
     )
   }
-  return setInterval(look, ownerMs).unref()
+  // The store may be away for a moment.
+  return setInterval(() => void look().catch(() => {}), ownerMs).unref()
 }
 
 const leave = (invocation: Invocation, id: string, last: string | undefined): number => {
@@ -100,7 +100,7 @@ const showOutcome = (invocation: Invocation, info: RunInfo, last: string | undef
     }
     default:
       screen.note(screen.notePaint.yellow('It waits for:'))
-      for (const line of pendingLines(info, fileOption(invocation))) screen.note(line)
+      for (const line of pendingLines(info, storeOption(invocation))) screen.note(line)
       noteCursor(invocation, info.id, last)
       return exit.complete
   }
@@ -108,7 +108,7 @@ const showOutcome = (invocation: Invocation, info: RunInfo, last: string | undef
 
 const noteCursor = (invocation: Invocation, id: string, last: string | undefined): void => {
   if (last === undefined) return
-  const command = `statewire runs stream${fileOption(invocation)} ${shellWord(id)} --after ${last}`
+  const command = `statewire runs stream${storeOption(invocation)} ${shellWord(id)} --after ${last}`
   invocation.screen.note(invocation.screen.notePaint.dim(`Read on with: ${command}`))
 }
 

@@ -63,7 +63,7 @@ export const timeIn = (place: string, now: Date = new Date()): string => {
 
 const joined = (parts: Intl.DateTimeFormatPart[]): string => parts.map(({ value }) => value).join('')
 
-export const currentTime: Tool = tool({
+const currentTime: Tool = tool({
   name: 'current_time',
   description: 'The current date and time in a time zone or city',
   input: z.object({ zone: z.string().describe('Such as Europe/Oslo, or a city such as Tokyo') }),

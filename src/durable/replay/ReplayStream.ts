@@ -16,12 +16,19 @@ export class ReplayStream {
   #openText: DurableChunk[] = []
   /** The target of chunks at this moment; undefined: they are written once. */
   #reading: { show(chunk: DurableChunk): void } | undefined
+  /** Chunks that are written once, and have no place in the journal yet. */
+  #held: DurableChunk[] = []
   #written: Promise<void> = Promise.resolve()
 
-  constructor(write: ReplayEngine['write'], isFirstIncarnation: boolean, onBroken: (error: unknown) => void) {
+  constructor(write: ReplayEngine['write'], isTextInDoubt: boolean, onBroken: (error: unknown) => void) {
     this.#write = write
-    this.#isTextInDoubt = !isFirstIncarnation
+    this.#isTextInDoubt = isTextInDoubt
     this.#onBroken = onBroken
+  }
+
+  /** Says whether readers may have to discard text before the next answer. */
+  get isTextInDoubt(): boolean {
+    return this.#isTextInDoubt
   }
 
   /** Takes a chunk of the run. */
@@ -29,7 +36,17 @@ export class ReplayStream {
     if (chunk.messages.length > 0 || chunk.metadata.restart === true) this.#openText = []
     if (chunk.messages.length === 0) this.#openText.push(chunk)
     if (this.#reading) this.#reading.show(chunk)
-    else this.#once(chunk)
+    else this.#held.push(chunk)
+  }
+
+  /**
+   * Writes what the run has shown since its last action. Call it before the next one, which has its place in the journal after
+   * it; not before the end of a run is certain.
+   */
+  flush(): void {
+    const held = this.#held
+    this.#held = []
+    for (const chunk of held) this.#once(chunk)
   }
 
   /** Plays reads that were recorded: their chunks are in the stream. */
@@ -37,16 +54,21 @@ export class ReplayStream {
     this.#read({ show: () => {} }, read)
   }
 
-  /** Resolves when all that is to be written once is there. */
+  /** Writes the rest, and resolves when it is there. */
   settled(): Promise<void> {
+    this.flush()
     return this.#written
   }
 
-  /** Begins an answer: call it inside of its step. */
-  async live(): Promise<LiveAnswer> {
+  /**
+   * Begins an answer: call it inside of its step. One that readers do not see, such as that of a background agent, leaves it to
+   * the next one to discard text: an answer may be complete and not be taken yet.
+   */
+  async live(isShown: boolean): Promise<LiveAnswer> {
     // What came before the answer is before it in the stream, too.
     await this.#written
     const answer = new LiveAnswer((chunks) => this.#write(chunks, true))
+    if (!isShown) return answer
     if (this.#isTextInDoubt) for (const chunk of this.#restart()) answer.show(chunk)
     this.#isTextInDoubt = false
     return answer
@@ -73,7 +95,6 @@ export class ReplayStream {
   }
 
   #once(chunk: DurableChunk): void {
-    // Not deferred, so that its place is before that of the next action of the run.
     const write = this.#write([chunk], false)
     this.#written = Promise.all([this.#written, write]).then(() => {})
     this.#written.catch(this.#onBroken)
@@ -84,7 +105,7 @@ export class ReplayStream {
 const gatherMs = 20
 
 /** The chunks of one answer, on their way to the stream. */
-export class LiveAnswer {
+class LiveAnswer {
   readonly #write: (chunks: DurableChunk[]) => Promise<void>
   /** A socket calls back in the context in which it was opened; writes belong to the step that this was made in. */
   readonly #here = AsyncLocalStorage.snapshot()

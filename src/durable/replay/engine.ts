@@ -1,6 +1,6 @@
 import type { Snapshot } from 'xstate'
 import type { AgentCommand, AgentOutput } from '../../../machines/agent/events.ts'
-import type { HostedFrom } from '../../agent/Agent.ts'
+import type { HostedFrom } from '../../agent/options.ts'
 import type { ErrorData } from '../../messages/errors.ts'
 import type { JsonObject } from '../../messages/json.ts'
 import type { DurableChunk, DurableResult, WaitsFor } from '../runs.ts'
@@ -16,7 +16,7 @@ export type NumberedCommand = { number: number; command: AgentCommand }
  * const engine: ReplayEngine = {
  *   step: (name, run) => context.run(name, run),
  *   write: (chunks) => publish(chunks),
- *   commands: (after) => inbox.readAfter(after),
+ *   commands: (after, isEnd) => (isEnd ? inbox.readOrClose(after) : inbox.readAfter(after)),
  * }
  */
 export type ReplayEngine = {
@@ -32,8 +32,11 @@ export type ReplayEngine = {
    * them, and takes its place in the journal when this is called.
    */
   write(chunks: readonly DurableChunk[], isLive: boolean): Promise<void>
-  /** Reads the commands that have come after a number. It is called inside of steps only. */
-  commands(after: number): Promise<NumberedCommand[]>
+  /**
+   * Reads the commands that have come after a number. It is called inside of steps only. With `isEnd`, the run is about to
+   * be complete: if none has come, refuse those that come from then on, in the same transaction, or they would be lost.
+   */
+  commands(after: number, isEnd?: boolean): Promise<NumberedCommand[]>
 }
 
 /** The beginning of a segment. JSON: it is recorded. */
@@ -47,10 +50,18 @@ export type SegmentStart = {
   answer?: JsonObject
 }
 
-/** The end of a segment: that of the run, or a wait. `seen` is the number of the last command that it was given. */
+/** The end of a segment: that of the run, or a wait. `due` is in milliseconds since 1970. `seen` is the number of the last command that it was given. */
 export type SegmentEnd = { seen: number } & (
   | { status: 'complete' | 'failed' | 'aborted'; output: AgentOutput }
-  | { status: 'waiting'; snapshot: Snapshot<unknown>; result: DurableResult & { pendingApproval: WaitsFor } }
+  | {
+      status: 'waiting'
+      snapshot: Snapshot<unknown>
+      result: DurableResult & { pendingApproval: WaitsFor }
+      /** The moment at which a call expires: continue from the snapshot then. */
+      due?: number
+    }
+  /** A wait for a moment only: continue from the snapshot then. */
+  | { status: 'sleeping'; snapshot: Snapshot<unknown>; due: number }
   /** The snapshot that it was to continue from is refused: other code, another version. */
   | { status: 'abandoned'; error: ErrorData }
 )
@@ -59,10 +70,12 @@ export type SegmentEnd = { seen: number } & (
 export type SegmentOptions = {
   /** Makes the `context` of the tools from what is stored. Default: the same. */
   context?: (stored: unknown) => unknown
-  /** Called when something new was recorded, with the snapshot of the run's actor. */
-  onStep?: (snapshot: unknown) => void
+  /** Called when something new was recorded, with the snapshot of the run's actor, and the number of the last command that it got. */
+  onStep?: (snapshot: unknown, seen: number) => void
   /** Stops the segment where it is: it never ends then, and nothing more is recorded. */
   signal?: AbortSignal
+  /** The name of the store that the run is in: there, no other run has its id. The inspector shows both as one. */
+  store?: string
 }
 
 /**
@@ -87,7 +100,34 @@ export const untilStopped = (engine: ReplayEngine, signal: AbortSignal | undefin
     step: (name, run) => unlessOver(noticing(engine.step(name, () => unlessOver(run())))),
     write: (chunks, isLive) =>
       isBroken || signal?.aborted ? never() : noticing(engine.write(chunks, isLive)),
-    commands: (after) => engine.commands(after),
+    commands: (after, isEnd) => engine.commands(after, isEnd),
+  }
+}
+
+/**
+ * Makes engines that each begin at the beginning of the journal, for a chart that runs again in the same process: what
+ * one of them has recorded or written is there for the next ones, and `engine` is not asked a second time.
+ */
+export const rereadable = (engine: ReplayEngine): (() => ReplayEngine) => {
+  const steps = new Map<string, Promise<unknown>>()
+  const writes: Promise<void>[] = []
+  return () => {
+    let place = 0
+    return {
+      step: <T>(name: string, run: () => Promise<T>) => {
+        const step = steps.get(name) ?? engine.step(name, run)
+        steps.set(name, step)
+        return step as Promise<T>
+      },
+      write: (chunks, isLive) => {
+        if (isLive) return engine.write(chunks, isLive)
+        const write = writes[place] ?? engine.write(chunks, isLive)
+        writes[place] = write
+        place += 1
+        return write
+      },
+      commands: engine.commands,
+    }
   }
 }
 

@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto'
+import type { CheckOutcome } from '../../../machines/logic/runEnvironment.ts'
 import { modelFailure } from '../../../machines/model/modelRequest.ts'
+import type { HostedFrom } from '../../agent/options.ts'
 import { describeThrown, type ErrorData } from '../../messages/errors.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
 import type { ModelSink } from '../../model/chatModel.ts'
@@ -14,6 +17,8 @@ export type TurnRecord = {
   end: TurnEnd
   /** Commands that came while it was asked. */
   commands: NumberedCommand[]
+  /** The time at its end. */
+  at: number
 }
 
 /** The end of a request. `cut`: an abort, or the chart itself, ended it. */
@@ -26,18 +31,20 @@ export type Turn = {
   ask: (sink: ModelSink) => unknown
   /** The chart, which gets each read immediately, and the end of the answer when that is recorded. */
   sink: ModelSink
+  /** The stream of the run shows the answer as it comes. */
+  isShown: boolean
   /** Calls back when the chart closes the request, or immediately if it has done so. */
   onClose(close: () => void): void
 }
 
 /** Asks a model: the body of a turn's step. */
 export const askModel = async (
-  { ask, sink, onClose }: Turn,
+  { ask, sink, isShown, onClose }: Turn,
   engine: ReplayEngine,
   stream: ReplayStream,
   seen: number,
 ): Promise<TurnRecord> => {
-  const answer = await stream.live()
+  const answer = await stream.live(isShown)
   const watch = new CommandWatch(engine, seen)
   const deltas: Delta[] = []
   let close = () => {}
@@ -76,7 +83,7 @@ export const askModel = async (
     watch.stop()
   })
   await answer.end()
-  return { deltas, end, commands: await watch.received() }
+  return { deltas, end, commands: await watch.received(), at: Date.now() }
 }
 
 /** Plays a recorded answer to a chart; {@link endTurn} ends it. */
@@ -122,10 +129,10 @@ const closed = (close: unknown): void => {
 }
 
 /** An attempt at a call of a tool, as it is recorded. */
-export type CallRecord =
-  | { type: 'result'; result: ToolResultPart; commands: NumberedCommand[] }
+type CallRecord =
+  | { type: 'result'; result: ToolResultPart; commands: NumberedCommand[]; at: number }
   /** An abort came before the tool was done. */
-  | { type: 'cut'; commands: NumberedCommand[] }
+  | { type: 'cut'; commands: NumberedCommand[]; at: number }
   /** The call had started in an earlier incarnation, and it is not known whether it took effect. */
   | { type: 'inDoubt' }
 
@@ -163,7 +170,23 @@ const attempt = async (
   const watch = new CommandWatch(engine, seen)
   const result = await Promise.race([executed(execute), watch.aborted])
   const commands = await watch.received()
-  return result ? { type: 'result', result, commands } : { type: 'cut', commands }
+  const at = Date.now()
+  return result ? { type: 'result', result, commands, at } : { type: 'cut', commands, at }
+}
+
+/** A check of a policy, as it is recorded; without an outcome, an abort came before its end. */
+type CheckRecord = { outcome?: CheckOutcome; commands: NumberedCommand[] }
+
+/** Makes a check of a policy: the body of its step. */
+export const makeCheck = async (
+  run: () => Promise<CheckOutcome>,
+  engine: ReplayEngine,
+  seen: number,
+): Promise<CheckRecord> => {
+  const watch = new CommandWatch(engine, seen)
+  const outcome = await Promise.race([run(), watch.aborted])
+  const commands = await watch.received()
+  return { ...(outcome && { outcome }), commands }
 }
 
 /** A result without the name of its call, which the actor of the call adds. */
@@ -227,3 +250,30 @@ class CommandWatch {
 
 const hasAbort = (commands: readonly NumberedCommand[]): boolean =>
   commands.some(({ command }) => command.type === 'abort')
+
+/**
+ * Makes the ids of a segment: the same ones in every incarnation. A segment that continues from a snapshot makes other
+ * ids than the segments before it, and each run of a segment, such as that of a sub-agent, counts for itself.
+ */
+export const replayIds = (from: HostedFrom): ((run: string) => string) => {
+  const seed = createHash('sha256').update(JSON.stringify(from)).digest('hex')
+  const made = new Map<string, number>()
+  return (run) => {
+    const nth = (made.get(run) ?? 0) + 1
+    made.set(run, nth)
+    return uuidOf(`${seed} ${run} ${nth}`)
+  }
+}
+
+/** Makes a UUID of version 8, which is free for any use, from a text. */
+const uuidOf = (text: string): string => {
+  const hash = createHash('sha256').update(text).digest('hex')
+  const variant = ((Number.parseInt(hash.slice(16, 17), 16) & 0x3) | 0x8).toString(16)
+  return [
+    hash.slice(0, 8),
+    hash.slice(8, 12),
+    `8${hash.slice(13, 16)}`,
+    variant + hash.slice(17, 20),
+    hash.slice(20, 32),
+  ].join('-')
+}

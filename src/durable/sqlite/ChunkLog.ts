@@ -3,7 +3,8 @@ import { chunkWith } from '../chunks.ts'
 import type { DurableChunk } from '../runs.ts'
 import type { ItemSource, Items } from './Items.ts'
 import { pack, unpack } from './pack.ts'
-import { damaged, jsonIn, numberIn, type Row, type SqliteFile } from './SqliteFile.ts'
+import { jsonIn, numberIn, type Row, type SqliteFile } from './SqliteFile.ts'
+import { damaged } from './storeErrors.ts'
 
 /** A place in a stream: the number of a chunk, and the incarnation of the run that showed it. */
 export type StreamPosition = { incarnation: number; seq: number }
@@ -164,7 +165,10 @@ const slim = (chunk: DurableChunk): JsonObject =>
   Object.fromEntries(
     Object.entries(chunk).filter(([key, value]) => {
       const usual: unknown = Reflect.get(emptyChunk, key)
-      return typeof value === 'object' ? JSON.stringify(value) !== JSON.stringify(usual) : value !== usual
+      // A list or an object of an empty chunk is empty: a message need not be written out to be compared with it.
+      return typeof value === 'object' && typeof usual === 'object'
+        ? Object.keys(Object(value)).length > 0
+        : value !== usual
     }),
   )
 

@@ -2,7 +2,8 @@ import type { AgentCommand } from '../../../machines/agent/events.ts'
 import { storedCommand } from '../../agent/commands.ts'
 import { isJsonObject } from '../../messages/json.ts'
 import { commandConflict, digestOf } from '../runOptions.ts'
-import { damaged, jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
+import { jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
+import { damaged } from './storeErrors.ts'
 
 /** A command that waits for the process that runs the agents; `n` is its number in the file. */
 export type StoredCommand = { n: number; run: number; command: AgentCommand }
@@ -15,8 +16,15 @@ export class CommandRows {
     this.#file = file
   }
 
-  insert(run: number, command: AgentCommand): void {
-    this.#file.run('INSERT INTO commands (run, data) VALUES (?, ?)', run, JSON.stringify(command))
+  /** Stores a command. With a due time, it counts from then on. */
+  insert(run: number, command: AgentCommand, due?: number): void {
+    this.#file.run(
+      'INSERT INTO commands (run, data, due, sent) VALUES (?, ?, ?, ?)',
+      run,
+      JSON.stringify(command),
+      due ?? null,
+      Date.now(),
+    )
   }
 
   /** Says whether a command with this id was taken before. Another command with the same id is refused. */
@@ -32,23 +40,43 @@ export class CommandRows {
 
   /** Lists the commands of all runs in their order. Each is read by itself: a damaged one concerns its own run. */
   all(): { run: number; read(): StoredCommand }[] {
-    const rows = this.#file.all('SELECT n, run, data FROM commands ORDER BY n')
+    const rows = this.#file.all(`SELECT n, run, data FROM commands WHERE ${countsNow} ORDER BY n`, Date.now())
     return rows.map((row) => ({ run: numberIn(row, 'run'), read: () => commandOf(row) }))
   }
 
   of(run: number): StoredCommand[] {
-    return this.#file.all('SELECT n, run, data FROM commands WHERE run = ? ORDER BY n', run).map(commandOf)
+    return this.#file
+      .all(`SELECT n, run, data FROM commands WHERE run = ? AND ${countsNow} ORDER BY n`, run, Date.now())
+      .map(commandOf)
   }
 
-  /** Counts those that were not read yet. */
-  count(): number {
-    return numberIn(this.#file.get('SELECT count(*) AS count FROM commands') ?? {}, 'count')
+  /** Counts those that were not read yet, and finds the time from which on the oldest of them counts. */
+  unread(now: number): { count: number; since: number | undefined } {
+    const rows = [
+      this.#file.get('SELECT count(*) AS count, min(sent) AS since FROM commands WHERE due IS NULL'),
+      this.#file.get(
+        'SELECT count(*) AS count, min(due) AS since FROM commands WHERE due <= ? AND due IS NOT NULL',
+        now,
+      ),
+    ]
+    return {
+      count: rows.reduce((sum, row) => sum + Number(row?.count), 0),
+      since: earliest(rows.map((row) => row?.since)),
+    }
   }
 
   delete(n: number): void {
     this.#file.run('DELETE FROM commands WHERE n = ?', n)
   }
 }
+
+/** The earliest of some times; undefined if there is none. A command of an older release has no time. */
+export const earliest = (times: readonly unknown[]): number | undefined => {
+  const known = times.filter((time) => typeof time === 'number')
+  return known.length > 0 ? Math.min(...known) : undefined
+}
+
+const countsNow = '(due IS NULL OR due <= ?)'
 
 const commandOf = (row: Row): StoredCommand => {
   const command = jsonIn(row, 'data')

@@ -2,20 +2,20 @@ import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../../machines/agent/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../../machines/agent/events.ts'
 import { openIn } from '../../../machines/tools/pendingCalls.ts'
-import type { AnyAgent, HostedFrom } from '../../agent/Agent.ts'
 import { agentInternals } from '../../agent/AgentInternals.ts'
+import type { AnyAgent, HostedFrom } from '../../agent/options.ts'
 import { brokenError } from '../../agent/runOutcome.ts'
 import { type ErrorData, errorDataOf, OrchestrationError } from '../../messages/errors.ts'
 import type { JsonObject } from '../../messages/json.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
 import type { PendingCall } from '../../messages/result.ts'
-import type { ModelSink } from '../../model/chatModel.ts'
 import { durableChunk, endChunk, waitChunk } from '../chunks.ts'
 import type { DurableChunk, RunStatus } from '../runs.ts'
 import { hasRunningTools, isAtEnd, messagesOf } from '../snapshots.ts'
 import type { PlacedChunk } from './ChunkLog.ts'
 import { checkpointOf } from './checkpoint.ts'
-import { type RunPlace, RunWriter, UnseenCommand } from './RunWriter.ts'
+import { type Results, type RunPlace, RunWriter, UnseenCommand } from './RunWriter.ts'
+import { runHost } from './runHost.ts'
 import type { Checkpoint } from './runRow.ts'
 
 /** The parts of a run in this process. */
@@ -30,6 +30,8 @@ export type HostedSetup = RunPlace & {
   conversation: string | undefined
   /** Messages that its chart has not shown so far. */
   hidden: number
+  /** Results of calls that this process has, by idempotency key: the store could not be written when they came. */
+  unstored?: Results | undefined
   /** Time in which no process had it. */
   stoppedMs: number
   /** Gives the run the commands that other processes have enqueued for it. */
@@ -42,6 +44,8 @@ export type HostedSetup = RunPlace & {
 
 /** Time that text may be shown before it is stored. */
 const flushMs = 20
+/** Time after which it is tried again if the store cannot be written. */
+const retryMs = 500
 
 /**
  * A run in this process. Each of its steps is stored as its first effect; what it shows is stored with the next step,
@@ -52,6 +56,8 @@ export class HostedRun {
   readonly #setup: HostedSetup
   readonly #actor: Actor<AgentMachine>
   readonly #writer: RunWriter
+  /** Results of calls that may not be stored yet. */
+  readonly #results: Map<string, ToolResultPart>
   /** Messages that the chart did not show. */
   #hidden: number
   #isStarted = false
@@ -59,6 +65,8 @@ export class HostedRun {
   #isStopping = false
   #isOver = false
   #isSettling = false
+  /** Says whether tools were running after the last step. */
+  #hadTools = false
   #timer: NodeJS.Timeout | undefined
   #failure: Error | undefined
 
@@ -67,21 +75,19 @@ export class HostedRun {
     this.id = id
     this.#setup = setup
     this.#writer = new RunWriter(setup)
-    const host = {
-      writeAhead: () => this.#writeAhead(),
+    this.#results = new Map(setup.unstored)
+    const host = runHost({
+      store: setup.store.file.path,
       stoppedMs,
+      results: this.#results,
+      writeAhead: () => this.#writeAhead(),
       isStopping: () => this.#isStopping,
-      // A run that is about to be stopped asks no model any more: the next process does.
-      turn: (_: string, ask: (sink: ModelSink) => unknown, sink: ModelSink) =>
-        this.#isStopping ? undefined : ask(sink),
-      // A result may end the run (`endsRun`), and an end that has not seen a command does not count: with it the result
-      // would be lost, and the tool run again. So the commands come first.
-      call: async (_: string, execute: () => Promise<ToolResultPart>) => {
-        const result = await execute()
-        if (!this.#isOver && !this.#failure) setup.takeCommands(this)
-        return result
-      },
-    }
+      hasStopped: () => this.#hasStopped,
+      hasTools: () => this.#hasTools,
+      isWritable: () => this.#writer.checkWritable(),
+      whenWritable: () => this.#writer.whenWritable(() => this.#hasStopped),
+      takeCommands: () => setup.takeCommands(this),
+    })
     const values = {
       context,
       ...(answer && { schema: { jsonSchema: answer } }),
@@ -97,6 +103,11 @@ export class HostedRun {
     return status === 'error' ? errorDataOf(error, 'ConfigurationError') : undefined
   }
 
+  /** The results of its calls that could not be stored. */
+  get unstored(): Results {
+    return this.#results
+  }
+
   /** The number of its row, once it is stored. */
   get number(): number | undefined {
     return this.#writer.number
@@ -107,9 +118,19 @@ export class HostedRun {
     return this.#failure
   }
 
+  /** The reason why it waits for the store, with the result of a tool. */
+  get obstacle(): Error | undefined {
+    return this.#writer.obstacle
+  }
+
   /** Says whether it has stored a step that it did not only repeat. */
   get hasProgressed(): boolean {
     return this.#hasProgressed
+  }
+
+  /** The time at which it continues by itself, while it waits. */
+  get due(): number | undefined {
+    return this.#writer.due
   }
 
   get pending(): PendingCall[] {
@@ -158,10 +179,14 @@ export class HostedRun {
     this.#setup.onChange(this, false)
   }
 
-  /** Lets it begin nothing more: once none of its tools is running, it stops. */
+  /** Lets it begin nothing more. */
   drain(): void {
     this.#isStopping = true
-    this.#stopIfDrained()
+  }
+
+  /** Stops a run that is to begin nothing more, once none of its tools is running. */
+  stopIfDrained(): void {
+    if (this.#isStopping && !this.#isOver && !this.#hasTools) this.release()
   }
 
   /** Stops in good order: what was shown is stored, and the restart that follows does not count against the run. */
@@ -179,12 +204,24 @@ export class HostedRun {
     this.#setup.onStop(this)
   }
 
-  get #hasTools(): boolean {
-    return hasRunningTools(this.#actor.getSnapshot())
+  /** Stores what was shown, or tries again later: a run that stopped would leave the calls that are running in doubt. */
+  #flushSoon(): void {
+    const obstacle = this.#hasTools ? this.#setup.store.file.obstacle() : undefined
+    if (obstacle) this.#flushIn(retryMs)
+    else this.flush()
   }
 
-  #stopIfDrained(): void {
-    if (this.#isStopping && !this.#isOver && !this.#hasTools) this.release()
+  #flushIn(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#flushSoon(), ms).unref()
+  }
+
+  get #hasStopped(): boolean {
+    return this.#isOver || this.#failure !== undefined
+  }
+
+  get #hasTools(): boolean {
+    return hasRunningTools(this.#actor.getSnapshot())
   }
 
   /** Stores a step. It is called as the first effect of the step, so nothing takes effect that is not stored. */
@@ -195,8 +232,10 @@ export class HostedRun {
     if (!this.#writer.isStored(checkpoint)) {
       // A restored run that ends at once would do so again.
       const isEnd = this.#isStarted && isAtEnd(this.#actor.getSnapshot())
-      this.#attempt(() => this.#writer.storeStep(checkpoint, { isEnd, hasTools: this.#hasTools }))
+      this.#attempt(() => this.#writer.storeStep(checkpoint, { isEnd, hadTools: this.#hadTools }))
       if (this.#failure) throw this.#failure
+      this.#hadTools = this.#hasTools
+      if (!this.#hadTools) this.#results.clear()
       clearTimeout(this.#timer)
       this.#timer = undefined
       this.#hasProgressed ||= this.#isStarted
@@ -239,13 +278,13 @@ export class HostedRun {
   }
 
   readonly #onChunk = (emitted: Extract<AgentEmitted, { type: 'chunk' }>): void => {
-    if (this.#isOver || this.#failure) return
+    if (this.#hasStopped) return
     const { log } = this.#writer
     log.push(durableChunk(emitted))
     if (log.mustStore) this.#settleSoon()
     else {
       this.#setup.onChange(this, false)
-      this.#timer ??= setTimeout(() => this.flush(), flushMs).unref()
+      if (!this.#timer) this.#flushIn(flushMs)
     }
   }
 
@@ -255,20 +294,23 @@ export class HostedRun {
     this.#isSettling = true
     queueMicrotask(() => {
       this.#isSettling = false
-      if (this.#isOver || this.#failure) return
+      if (this.#hasStopped) return
       const { log, status } = this.#writer
       // By now everything has been emitted, also what an inner run emits through its parents.
       this.#hidden = Math.max(0, messagesOf(this.#actor.getSnapshot()).length - log.delivered)
       if (status === 'waiting') this.#wait()
-      else if (!log.isStored) this.flush()
-      this.#stopIfDrained()
+      else if (!log.isStored) this.#flushSoon()
+      this.stopIfDrained()
     })
   }
 
   #wait(): void {
-    // Readers already know, unless something was decided since.
-    if (this.#writer.isUnsettled) this.#settle('waiting', waitChunk(this.pending))
-    this.stop()
+    const { isUnsettled, due = Number.POSITIVE_INFINITY } = this.#writer
+    const { pending } = this
+    // Readers already know, unless something was decided since. Those of a run that only sleeps read on.
+    if (isUnsettled) this.#settle('waiting', pending.length > 0 ? waitChunk(pending) : undefined)
+    // Its own timer fires a moment later.
+    if (due > Date.now()) this.stop()
   }
 
   /** Stores that the run waits or is over, and that its readers know. */
@@ -279,13 +321,13 @@ export class HostedRun {
   }
 
   readonly #onComplete = (): void => {
-    if (this.#isOver || this.#failure) return
+    if (this.#hasStopped) return
     this.#settle(this.#writer.status)
     this.stop()
   }
 
   readonly #onBroken = (cause: unknown): void => {
-    if (this.#isOver || this.#failure) return
+    if (this.#hasStopped) return
     const error = brokenError(this.#actor, cause)
     const { number } = this.#writer
     // A run that breaks before it is stored was never started.

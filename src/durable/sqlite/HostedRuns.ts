@@ -1,20 +1,22 @@
 import type { AgentCommand } from '../../../machines/agent/events.ts'
 import { ConfigurationError, type ErrorData } from '../../messages/errors.ts'
 import { isApplicable } from '../commands.ts'
+import { Alarm } from './Alarm.ts'
 import type { StoredCommand } from './CommandRows.ts'
 import { HostedRun } from './HostedRun.ts'
 import type { Items } from './Items.ts'
 import { LostOwnership } from './Ownership.ts'
 import type { OwnerOptions, RunRequest } from './ownerOptions.ts'
-import { UnseenCommand } from './RunWriter.ts'
-import { abandonRun, restoreRun, showStatus } from './recovery.ts'
-import { type Checkpoint, infoOf, notStarted, type RunRow } from './runRow.ts'
-import { isPassing } from './SqliteFile.ts'
+import { type Results, UnseenCommand } from './RunWriter.ts'
+import { abandonRun, beginRun, restoreRun, showStatus } from './recovery.ts'
+import { type Checkpoint, infoOf, type RunRow } from './runRow.ts'
+import { StoppedRuns } from './StoppedRuns.ts'
 import { Suspects } from './Suspects.ts'
 import type { OpenStore } from './sqlite.ts'
+import { isPassing } from './storeErrors.ts'
 
 /** The parts of the owner that its runs need. */
-export type HostedRunsSetup = {
+type HostedRunsSetup = {
   store: OpenStore
   options: OwnerOptions
   /** Says whether this process runs the agents. */
@@ -27,35 +29,38 @@ export type HostedRunsSetup = {
   onChange(n: number, isStatus: boolean): void
 }
 
-/** A run that stopped here and must continue. */
-type Stopped = {
-  error: Error
-  /** Failures of the store in a row; 0 if it was something else, which another try would meet again. */
-  failures: number
-  /** The wait for the next try; undefined while it is tried. */
-  timer?: NodeJS.Timeout | undefined
-}
-
 /** The agent of a run does not take its snapshot. */
 class Refused extends ConfigurationError {}
 
-/** Times between two tries of a run whose store failed. */
-const firstPauseMs = 50
-const longestPauseMs = 5000
+/** Time for which runs are recovered or stopped while nothing else of the process happens. */
+const longMs = 50
+
+/** Starts a measurement: says whether it has taken long. */
+const stopwatch = (): (() => boolean) => {
+  const begun = performance.now()
+  return () => performance.now() - begun > longMs
+}
+
 /** The runs of this process while it owns the store, and those that wait for their turn. */
 export class HostedRuns {
   readonly #setup: HostedRunsSetup
   readonly #hosted = new Map<number, HostedRun>()
-  readonly #stopped = new Map<number, Stopped>()
+  readonly #stopped = new StoppedRuns(() => this.#serveIfOwner())
+  /** Results of calls that could not be stored before their run stopped: it gets them when it continues here. */
+  readonly #unstored = new Map<number, Results>()
+  readonly #alarm: Alarm
   readonly #suspects: Suspects
   #isServing = false
   #isStopping = false
   #onIdle = () => {}
   #later: NodeJS.Timeout | undefined
+  /** The next part of the runs that must continue. */
+  #next: NodeJS.Immediate | undefined
 
   constructor(setup: HostedRunsSetup) {
     this.#setup = setup
     this.#suspects = new Suspects(setup.options.maxRecoveries)
+    this.#alarm = new Alarm(setup.store, () => this.#serveIfOwner())
   }
 
   get size(): number {
@@ -68,14 +73,13 @@ export class HostedRuns {
 
   /** The reason why a run stopped here, and whether it continues by itself once the reason is gone. */
   failureOf(n: number): { error: Error; isTemporary: boolean } | undefined {
-    const stopped = this.#stopped.get(n)
-    return stopped && { error: stopped.error, isTemporary: stopped.failures > 0 }
+    const error = this.#hosted.get(n)?.obstacle
+    return this.#stopped.failureOf(n) ?? (error && { error, isTemporary: true })
   }
 
   /** Lets a run that stopped try again: what was in its way may be gone. */
   retry(n: number): void {
-    clearTimeout(this.#stopped.get(n)?.timer)
-    this.#stopped.delete(n)
+    this.#stopped.retry(n)
   }
 
   /** Says whether one more run may be under way. */
@@ -86,50 +90,19 @@ export class HostedRuns {
   /** Stores a new run, and starts it. */
   begin(run: RunRequest, insert: (checkpoint: Checkpoint) => number, items: Items): void {
     const { store, options } = this.#setup
-    const { id, agent, input } = run
-    const now = Date.now()
-    const row = {
-      ...run,
-      ...notStarted,
-      n: 0,
-      incarnation: 0,
-      blocked: undefined,
-      created: now,
-      updated: now,
-    }
-    const stored: unknown = run.context === undefined ? undefined : JSON.parse(run.context)
-    const hosted = new HostedRun({
-      ...this.#listeners,
-      id,
-      store,
-      agent: options.agents.get(agent),
-      from: { input },
-      answer: run.answer,
-      conversation: run.conversation,
-      items,
-      context: options.context(stored, infoOf(row)),
-      tail: { seq: 0, incarnation: 0, delivered: 0, isOpen: false },
-      incarnation: 1,
-      recoveries: 0,
-      released: 0,
-      hidden: 0,
-      stoppedMs: 0,
-      stored: undefined,
-      insert: (checkpoint) => {
-        const n = insert(checkpoint)
-        store.runs.beginIncarnation(n, 1, 0)
-        return n
-      },
-    })
-    hosted.start()
+    beginRun(store, run, insert, items, options, this.#listeners).start()
   }
 
-  /** Recovers every run that must continue, and applies the commands that were enqueued. */
+  /**
+   * Recovers every run that must continue, and applies the commands that were enqueued. Each run waits for the disk: many of
+   * them are recovered bit by bit, and other work of the process goes on in between.
+   */
   serve(): void {
     const { store, options } = this.#setup
+    const isLong = stopwatch()
     for (const { n, agent, status, recoveries } of this.#suspects.ordered(store.runs.unsettled())) {
       if (!this.#isServed) return
-      if (this.#hosted.has(n) || this.#isHeldBack(n) || !options.agents.find(agent)) continue
+      if (this.#hosted.has(n) || this.#stopped.isHeldBack(n) || !options.agents.find(agent)) continue
       const isPoison = recoveries >= options.maxRecoveries
       if (status === 'running' && !isPoison && !(this.hasRoom && this.#suspects.mayTry({ n, recoveries })))
         continue
@@ -139,13 +112,35 @@ export class HostedRuns {
       })
       // One that could not be restored never stops: the next suspect gets its turn.
       if (!this.#hosted.has(n)) this.#suspects.release(n)
+      if (isLong()) {
+        this.#next ??= setImmediate(() => {
+          this.#next = undefined
+          this.#serveIfOwner()
+        })
+        break
+      }
     }
     for (const { run, read } of store.commands.all()) {
       if (!this.#isServed) return
       this.#guarded(run, () => {
         const stored = read()
         // A run that its agent refuses can still be aborted.
-        if (!this.#isHeldBack(run) || stored.command.type === 'abort') this.#applyCommand(stored)
+        if (!this.#stopped.isHeldBack(run) || stored.command.type === 'abort') this.#applyCommand(stored)
+      })
+    }
+    this.#wakeDue()
+    this.#alarm.reset()
+  }
+
+  /** Continues the runs that wait and whose time has come: their own timers decide what happens. */
+  #wakeDue(): void {
+    const { store, options } = this.#setup
+    for (const { n, agent } of store.runs.due(Date.now())) {
+      if (!this.#isServed || !this.hasRoom) return
+      if (this.#hosted.has(n) || this.#stopped.isHeldBack(n) || !options.agents.find(agent)) continue
+      this.#guarded(n, () => {
+        const row = store.runs.byNumber(n)
+        if (row) this.#restore(row)
       })
     }
   }
@@ -157,27 +152,35 @@ export class HostedRuns {
     } catch {
       this.#later ??= setTimeout(() => {
         this.#later = undefined
-        if (this.#isServed) this.serveOrLater()
+        this.#serveIfOwner()
       }, 500).unref()
     }
+  }
+
+  #serveIfOwner(): void {
+    if (this.#isServed) this.serveOrLater()
   }
 
   /** Stops a run without a change of what is stored, and forgets it. */
   drop(n: number): void {
     this.#hosted.get(n)?.stop()
+    this.#unstored.delete(n)
     this.retry(n)
   }
 
   /** Stops all runs at once, and changes nothing in the store: another process has taken over. */
   stopAll(): void {
+    this.#alarm.stop()
     for (const run of [...this.#hosted.values()]) run.stop()
   }
 
   /** Begins nothing more, gives the tools that are running some time to end, and stops. */
   async drain(ms: number): Promise<void> {
     this.#isStopping = true
+    this.#alarm.stop()
+    for (const run of this.#hosted.values()) run.drain()
     if (ms > 0) {
-      for (const run of [...this.#hosted.values()]) run.drain()
+      await this.#bitByBit((run) => run.stopIfDrained())
       if (this.#hosted.size > 0)
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, ms)
@@ -187,17 +190,23 @@ export class HostedRuns {
           }
         })
     }
-    for (const run of [...this.#hosted.values()]) run.release()
-    for (const n of [...this.#stopped.keys()]) this.retry(n)
+    await this.#bitByBit((run) => run.release())
+    this.#stopped.clear()
+  }
+
+  /** Does something with each run. Between some of them, other work of the process goes on. */
+  async #bitByBit(act: (run: HostedRun) => void): Promise<void> {
+    let isLong = stopwatch()
+    for (const run of [...this.#hosted.values()]) {
+      act(run)
+      if (!isLong()) continue
+      await new Promise((resolve) => setImmediate(resolve))
+      isLong = stopwatch()
+    }
   }
 
   get #isServed(): boolean {
     return this.#setup.isOwner() && !this.#isStopping
-  }
-
-  #isHeldBack(n: number): boolean {
-    const stopped = this.#stopped.get(n)
-    return stopped !== undefined && (stopped.failures === 0 || stopped.timer !== undefined)
   }
 
   #recover(row: RunRow): void {
@@ -218,8 +227,10 @@ export class HostedRuns {
   #restore(row: RunRow): HostedRun | undefined {
     const { store, options, checkOwner } = this.#setup
     const context = options.context(store.runs.context(row.n), infoOf(row))
-    const restored = restoreRun(store, row, options.agents.get(row.agent), context, this.#listeners)
+    const parts = { ...this.#listeners, unstored: this.#unstored.get(row.n) }
+    const restored = restoreRun(store, row, options.agents.get(row.agent), context, parts)
     if (restored instanceof HostedRun) {
+      this.#unstored.delete(row.n)
       this.#hosted.set(row.n, restored)
       if (row.status === 'running') restored.flush()
       restored.start()
@@ -282,23 +293,8 @@ export class HostedRuns {
   }
 
   #fail(n: number, error: Error): void {
-    if (error instanceof LostOwnership) {
-      this.#setup.onLost()
-      return
-    }
-    const before = this.#stopped.get(n)
-    if (before?.timer) return
-    const failures = isPassing(error) ? (before?.failures ?? 0) + 1 : 0
-    const stopped: Stopped = { error, failures }
-    this.#stopped.set(n, stopped)
-    if (failures === 0) return
-    stopped.timer = setTimeout(
-      () => {
-        stopped.timer = undefined
-        if (this.#isServed) this.serveOrLater()
-      },
-      Math.min(firstPauseMs * 2 ** (failures - 1), longestPauseMs),
-    ).unref()
+    if (error instanceof LostOwnership) this.#setup.onLost()
+    else this.#stopped.add(n, error)
   }
 
   /** Looks once more, after this step, for runs that may continue. */
@@ -307,7 +303,7 @@ export class HostedRuns {
     this.#isServing = true
     queueMicrotask(() => {
       this.#isServing = false
-      if (this.#isServed) this.serveOrLater()
+      this.#serveIfOwner()
     })
   }
 
@@ -327,15 +323,17 @@ export class HostedRuns {
       const { number, hasProgressed, failure } = run
       if (number === undefined) return
       this.#hosted.set(number, run)
-      if (!failure) this.#stopped.delete(number)
+      if (!failure) this.#stopped.forget(number)
       this.#setup.onChange(number, isStatus)
       if (!this.#suspects.isTried(number) || !hasProgressed) return
       this.#suspects.release(number)
       this.#serveSoon()
     },
-    onStop: ({ number, failure }: HostedRun): void => {
+    onStop: ({ number, failure, due, unstored }: HostedRun): void => {
       if (number === undefined) return
       this.#hosted.delete(number)
+      if (isPassing(failure) && unstored.size > 0) this.#unstored.set(number, new Map(unstored))
+      if (due !== undefined && this.#isServed) this.#alarm.add(due)
       if (this.#hosted.size === 0) this.#onIdle()
       const isUnseen = failure instanceof UnseenCommand
       const isAwaited =

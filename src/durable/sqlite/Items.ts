@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '../../messages/json.ts'
-import { damaged, jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
+import { jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
+import { damaged } from './storeErrors.ts'
 
 /** The place of an item: items that belong to one conversation are in one thread, in their order. */
 export type Place = { readonly thread: number; readonly index: number }
@@ -17,6 +19,12 @@ export type ItemSource = { at(thread: unknown, index: unknown): object }
 /** The items that a run builds on: those of another one, as many of each thread. */
 export type Base = { run: number; counts: Counts }
 
+/** The JSON of an item, if it had to be written out, and its digest. */
+type ItemJson = { digest: string; data?: string }
+
+/** The last items, which a chart's copies are compared with: they share their texts, which need not be read for that. */
+const recentItems = 4
+
 /** The thread of items that are not part of a conversation. */
 const looseThread = 0
 
@@ -29,6 +37,7 @@ export class Items implements ItemSource {
   readonly #places = new WeakMap<object, Place>()
   readonly #byDigest = new Map<string, Place>()
   readonly #digests = new Map<object, string>()
+  #recent: readonly object[] = []
   #fresh: ItemRow[] = []
 
   /** Takes in what was stored, in the order of threads and indices. */
@@ -60,24 +69,23 @@ export class Items implements ItemSource {
   place(item: object): Place {
     const known = this.#places.get(item)
     if (known) return known
-    const data = JSON.stringify(item)
-    const digest = digestOf(data)
-    return this.#alias(item, this.#byDigest.get(digest)) ?? this.#add(item, looseThread, data, digest)
+    const json = this.#jsonOf(item)
+    return this.#alias(item, this.#byDigest.get(json.digest)) ?? this.#add(item, looseThread, json)
   }
 
   /** Finds or makes the place of an item of a list, which comes after another one or is the first. */
   placeAfter(item: object, before: Place | undefined): Place {
     const known = this.#places.get(item)
     if (known) return known
-    const data = JSON.stringify(item)
-    const digest = digestOf(data)
-    if (!before) return this.#alias(item, this.#byDigest.get(digest)) ?? this.#addThread(item, data, digest)
+    const json = this.#jsonOf(item)
+    const { digest } = json
+    if (!before) return this.#alias(item, this.#byDigest.get(digest)) ?? this.#addThread(item, json)
     const next = this.#threads.get(before.thread)?.[before.index + 1]
     // At the end of a thread it is new, even if an equal item is there already: so a list stays one range.
-    if (!next) return this.#add(item, before.thread, data, digest)
+    if (!next) return this.#add(item, before.thread, json)
     const place = { thread: before.thread, index: before.index + 1 }
     const copied = this.#digests.get(next) === digest ? place : this.#byDigest.get(digest)
-    return this.#alias(item, copied) ?? this.#addThread(item, data, digest)
+    return this.#alias(item, copied) ?? this.#addThread(item, json)
   }
 
   /** Items that are not stored yet. Call `stored` once they are committed. */
@@ -94,13 +102,22 @@ export class Items implements ItemSource {
     return place
   }
 
-  #addThread(item: object, data: string, digest: string): Place {
+  #addThread(item: object, json: ItemJson): Place {
     const thread = Math.max(...this.#threads.keys()) + 1
     this.#threads.set(thread, [])
-    return this.#add(item, thread, data, digest)
+    return this.#add(item, thread, json)
   }
 
-  #add(item: object, thread: number, data: string, digest: string): Place {
+  /** The JSON of an item. A copy of one of the last items is neither written out nor digested again. */
+  #jsonOf(item: object): ItemJson {
+    const same = this.#recent.find((recent) => isDeepStrictEqual(recent, item))
+    const known = same && this.#digests.get(same)
+    if (known !== undefined) return { digest: known }
+    const data = JSON.stringify(item)
+    return { data, digest: digestOf(data) }
+  }
+
+  #add(item: object, thread: number, { digest, data = JSON.stringify(item) }: ItemJson): Place {
     const place = { thread, index: this.#threads.get(thread)?.length ?? 0 }
     this.#fresh.push({ ...place, data })
     return this.#keep(item, place, digest)
@@ -112,6 +129,7 @@ export class Items implements ItemSource {
     // The first of equal items: a copy of a list then begins where the list does, and is not appended to it again.
     if (!this.#byDigest.has(digest)) this.#byDigest.set(digest, place)
     this.#digests.set(item, digest)
+    this.#recent = [...this.#recent.slice(1 - recentItems), item]
     return place
   }
 }

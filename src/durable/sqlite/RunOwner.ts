@@ -1,18 +1,22 @@
 import { stat } from 'node:fs/promises'
 import type { AgentCommand } from '../../../machines/agent/events.ts'
-import { ConfigurationError } from '../../messages/errors.ts'
-import { checkStoredCommand } from '../commands.ts'
+import { stableJson } from '../../messages/json.ts'
+import { checkStoredCommand, RunOver } from '../commands.ts'
 import { type Agents, unknownRun } from '../runOptions.ts'
-import type { RunInfo, RunsHealth } from '../runs.ts'
+import type { Delivery, RunInfo, RunsHealth } from '../runs.ts'
 import { isAtEnd } from '../snapshots.ts'
+import { checkTaskCommand } from '../tasks.ts'
+import { earliest } from './CommandRows.ts'
 import type { HostedRun } from './HostedRun.ts'
 import { HostedRuns } from './HostedRuns.ts'
 import { agentsOfOwner, hasOwner, LostOwnership, Ownership } from './Ownership.ts'
 import type { OwnerOptions, RunRequest } from './ownerOptions.ts'
-import { pack } from './pack.ts'
+import { pack, packedSnapshotOf } from './pack.ts'
 import { Poll, RunSignal } from './RunSignal.ts'
 import { type Checkpoint, infoOf, type NewRun, notStarted, type RunSummary } from './runRow.ts'
+import { findTask } from './SqliteTask.ts'
 import type { OpenStore } from './sqlite.ts'
+import { whenFree } from './whenFree.ts'
 
 /** Time between two looks at what other processes have written. */
 const pollMs = 20
@@ -164,27 +168,49 @@ export class RunOwner {
   /**
    * Sends a command to a run. It is stored when this returns, also if this process runs the agents: two processes may
    * decide on a call at the same moment, and the first one that is stored counts. So it is judged in the transaction that
-   * stores it. One that carries an id counts once.
+   * stores it; what is returned says whether the run has it by now. One that carries an id counts once, and one with a due time from then on.
    */
-  send(id: string, given: unknown, commandId: string | undefined): void {
+  send(id: string, given: unknown, commandId: string | undefined, due?: number): Delivery {
     const { file, runs, commands, synchronous } = this.store
-    const run = runs.summary(id)
+    const run = runs.summary(id) ?? findTask(this.store, id)?.run
     if (!run) throw unknownRun(id)
     if (this.isOwner && !this.agents.find(run.agent)) throw this.agents.missing(run.agent)
-    file.write(synchronous, () => {
-      if (commandId !== undefined && commands.isTaken(run.n, commandId, given)) return
-      commands.insert(run.n, this.#checked(runs.summary(run.id) ?? run, given))
-      if (commandId !== undefined) commands.take(run.n, commandId, given)
-    })
+    const ofRun = due === undefined ? given : [given, due]
+    const request = id === run.id ? ofRun : [id, ofRun]
+    const store = (): unknown => {
+      if (commandId !== undefined && commands.isTaken(run.n, commandId, request)) return given
+      const now = runs.summary(run.id)
+      // It may have been deleted since, and its id given to another run.
+      if (now?.n !== run.n) throw unknownRun(id)
+      const command = this.#checked(now, id, given)
+      commands.insert(run.n, command, due)
+      if (commandId !== undefined) commands.take(run.n, commandId, request)
+      return command
+    }
+    let sent: unknown
+    try {
+      sent = file.write(synchronous, store)
+    } catch (thrown) {
+      if (thrown instanceof RunOver && Object(given).type === 'message') return 'refused'
+      throw thrown
+    }
     // What was in the way of the run may be gone. Not before: a send that fails must not end the tries of the run.
     this.#hosted.retry(run.n)
     this.#serve()
+    return Object(given).when === 'idle' || this.#isUnread(run.n, sent) ? 'queued' : 'delivered'
   }
 
   /** The state of the store and of this process. */
   async health(): Promise<RunsHealth> {
     const { file, runs, commands } = this.store
-    const { running, waiting, oldest } = runs.counts()
+    const now = Date.now()
+    const { running, waiting, oldest, unread, dueSince, owner } = await whenFree(() => ({
+      ...runs.counts(),
+      unread: commands.unread(now),
+      dueSince: runs.dueSince(now),
+      owner: this.isOwner ? ('this' as const) : this.hasOwner ? ('other' as const) : ('none' as const),
+    }))
+    const since = earliest([unread.since, dueSince])
     const sizes = await Promise.all(
       ['', '-wal'].map((end) =>
         stat(file.path + end).then(
@@ -194,12 +220,14 @@ export class RunOwner {
       ),
     )
     return {
-      owner: this.isOwner ? 'this' : this.hasOwner ? 'other' : 'none',
+      owner,
       running,
       waiting,
       hosted: this.#hosted.size,
       ...(oldest !== undefined && { oldest: new Date(oldest) }),
-      unreadCommands: commands.count(),
+      unreadCommands: unread.count,
+      // A clock may have been set back.
+      lag: since === undefined ? 0 : Math.max(0, now - since),
       bytes: sizes.reduce((sum, size) => sum + size, 0),
     }
   }
@@ -215,15 +243,30 @@ export class RunOwner {
     this.statuses.notifyAll()
   }
 
-  #checked(run: RunSummary, given: unknown): AgentCommand {
+  /** Checks a command for a run, or for the task of it that has this id. */
+  #checked(run: RunSummary, id: string, given: unknown): AgentCommand {
     const { commands, runs } = this.store
     const enqueued = commands.of(run.n).map(({ command }) => command)
+    if (id !== run.id) {
+      const found = findTask(this.store, id)
+      if (found?.run.n !== run.n) throw unknownRun(id)
+      return checkTaskCommand(given, found.task, enqueued)
+    }
     const command = checkStoredCommand(given, run, enqueued)
     // Its process died between the end of the last run that it is made of and its own: it takes no more commands.
-    const { snapshot } = Object(JSON.parse(runs.byNumber(run.n)?.packedSnapshot ?? '{}'))
-    if (command.type === 'steer' && isAtEnd(snapshot))
-      throw new ConfigurationError(`The run "${run.id}" is about to end, and can no longer be steered.`)
+    if (!['steer', 'wake', 'message'].includes(command.type)) return command
+    if (isAtEnd(packedSnapshotOf(runs.byNumber(run.n)?.packedSnapshot ?? '{}')))
+      throw new RunOver(`The run "${run.id}" is about to end, and can no longer be steered.`)
     return command
+  }
+
+  /** Says whether a command waits for its run. It is stored: if that cannot be read now, sending it has not failed. */
+  #isUnread(n: number, sent: unknown): boolean {
+    try {
+      return this.store.commands.of(n).some(({ command }) => stableJson(command) === stableJson(sent))
+    } catch {
+      return true
+    }
   }
 
   /** The agents that can run now; undefined if no process runs any. */

@@ -12,7 +12,7 @@ import {
 import { jsonIn, numberIn, type SqliteFile, textIn } from './SqliteFile.ts'
 
 /** The runs that a list shows. */
-export type RunFilter = {
+type RunFilter = {
   status?: RunStatus | undefined
   agent?: string | undefined
   tag?: string | undefined
@@ -102,8 +102,8 @@ export class RunRows {
       throw new ConfigurationError(`The run that "${run.id}" builds on was deleted meanwhile.`)
     this.#file.run(
       `INSERT INTO runs (id, agent, status, live, life, recoveries, hidden, step, state, created, updated, prompt,
-       forked_from, base, counts, usage, pending, error, head, request, answer, metadata)
-       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       forked_from, base, counts, usage, pending, error, head, request, answer, metadata, due)
+       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run.id,
       run.agent,
       run.status,
@@ -125,6 +125,7 @@ export class RunRows {
       run.request ?? null,
       jsonOf(run.answer),
       jsonOf(run.metadata),
+      run.due ?? null,
     )
     const n = numberIn(this.#file.get('SELECT n FROM runs WHERE id = ?', run.id) ?? {}, 'n')
     if (run.context !== undefined)
@@ -159,9 +160,29 @@ export class RunRows {
     return row && numberIn(row, 'life')
   }
 
-  /** Separate from `update`, because a write to `live` touches an index. */
-  setStatus(n: number, status: RunStatus, isUnsettled: boolean): void {
-    this.#file.run('UPDATE runs SET status = ?, live = ? WHERE n = ?', status, isUnsettled ? 1 : 0, n)
+  /** Separate from `update`, because a write to `live` or `due` touches an index. */
+  setStatus(
+    n: number,
+    { status, isUnsettled, due }: Pick<Checkpoint, 'status' | 'isUnsettled' | 'due'>,
+  ): void {
+    this.#file.run(
+      'UPDATE runs SET status = ?, live = ?, due = ? WHERE n = ?',
+      status,
+      isUnsettled ? 1 : 0,
+      due ?? null,
+      n,
+    )
+  }
+
+  /** Lists the runs that wait, and whose time has come, the first one first. */
+  due(now: number): { n: number; agent: string }[] {
+    const rows = this.#file.all(`SELECT n, agent FROM runs WHERE ${isDue} ORDER BY due, n`, now)
+    return rows.map((row) => ({ n: numberIn(row, 'n'), agent: String(row.agent) }))
+  }
+
+  /** The due time of the run that waits, and should have continued first; undefined if none should have. */
+  dueSince(now: number): unknown {
+    return this.#file.get(`SELECT due FROM runs WHERE ${isDue} ORDER BY due LIMIT 1`, now)?.due
   }
 
   /**
@@ -196,7 +217,7 @@ export class RunRows {
 
   abandon(n: number, error: ErrorData, now: number): void {
     this.#file.run(
-      `UPDATE runs SET status = 'abandoned', live = 0, error = ?, updated = ? WHERE n = ?`,
+      `UPDATE runs SET status = 'abandoned', live = 0, due = NULL, error = ?, updated = ? WHERE n = ?`,
       JSON.stringify(error),
       now,
       n,
@@ -209,5 +230,8 @@ export class RunRows {
     return row && jsonIn(row, 'data')
   }
 }
+
+/** A run whose time has come. The plus keeps SQLite from the index of the status: most runs that wait have no due time. */
+const isDue = `due <= ? AND due IS NOT NULL AND +status = 'waiting' AND id IS NOT NULL`
 
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))

@@ -1,11 +1,18 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { OrchestrationError } from '../../messages/errors.ts'
+import type { ToolResultPart } from '../../messages/messages.ts'
 import type { RunStatus } from '../runs.ts'
 import { ChunkLog, type StreamTail } from './ChunkLog.ts'
 import type { Items } from './Items.ts'
 import { LostOwnership } from './Ownership.ts'
-import type { Checkpoint } from './runRow.ts'
+import { type Checkpoint, notStarted } from './runRow.ts'
 import { type Synchronous, shortWaitMs } from './SqliteFile.ts'
 import type { OpenStore } from './sqlite.ts'
+
+type Status = Pick<Checkpoint, 'status' | 'isUnsettled' | 'due'>
+
+/** Results of calls by their idempotency keys. */
+export type Results = ReadonlyMap<string, ToolResultPart>
 
 /** The place of a run in a store. */
 export type RunPlace = {
@@ -18,7 +25,7 @@ export type RunPlace = {
   recoveries: number
   released: number
   /** The row of the run; undefined for one that is not stored yet. */
-  stored: { n: number; packedSnapshot: string; status: RunStatus; isUnsettled: boolean } | undefined
+  stored: ({ n: number; packedSnapshot: string } & Status) | undefined
   /** Stores a new run, and returns its number. */
   insert?(checkpoint: Checkpoint): number
   /** Throws inside a transaction if another process runs the agents now. */
@@ -34,24 +41,30 @@ export class UnseenCommand extends Error {}
 /** Time that a write waits for others while a tool is running: if it fails, the call is in doubt. */
 const longWaitMs = 2500
 
+/** Times between two looks at a store that cannot be written. */
+const firstPauseMs = 10
+const longestPauseMs = 1000
+
 /** The writes of a run that is under way. Each is one transaction, with everything that is not stored yet. */
 export class RunWriter {
   readonly log: ChunkLog
   readonly #place: RunPlace
   #number: number | undefined
   #packedSnapshot: string
-  #status: { status: RunStatus; isUnsettled: boolean }
+  #status: Status
   /** Changes that go into the next transaction. */
   #due: (() => void)[] = []
   /** The store says that this incarnation has begun. */
   #hasBegun = false
+  #obstacle: Error | undefined
 
   constructor(place: RunPlace) {
     const { items, tail, incarnation, stored } = place
     this.#place = place
     this.#number = stored?.n
     this.#packedSnapshot = stored?.packedSnapshot ?? ''
-    this.#status = { status: stored?.status ?? 'running', isUnsettled: stored?.isUnsettled ?? true }
+    const { status, isUnsettled, due } = stored ?? notStarted
+    this.#status = { status, isUnsettled, due }
     this.log = new ChunkLog(items, tail, incarnation)
   }
 
@@ -69,8 +82,32 @@ export class RunWriter {
     return this.#status.isUnsettled
   }
 
+  /** The time at which a run that waits continues by itself. */
+  get due(): number | undefined {
+    return this.#status.due
+  }
+
   get hasDue(): boolean {
     return this.#due.length > 0
+  }
+
+  /** The reason why the run waits for the store. */
+  get obstacle(): Error | undefined {
+    return this.#obstacle
+  }
+
+  /** Says whether the store can be written now. */
+  checkWritable(): boolean {
+    this.#obstacle = this.#place.store.file.obstacle()
+    return !this.#obstacle
+  }
+
+  /** Waits until the store can be written, or the run is over. Other work of the process goes on meanwhile. */
+  async whenWritable(isOver: () => boolean): Promise<void> {
+    for (let pauseMs = firstPauseMs; !isOver(); pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      if (this.checkWritable()) return
+      await pause(pauseMs)
+    }
   }
 
   /** Adds a change to the next transaction of the run. */
@@ -87,10 +124,13 @@ export class RunWriter {
     return packedSnapshot === this.#packedSnapshot && status === this.#status.status
   }
 
-  /** Stores a step. One that ends the run must have seen every command: it takes no more of them. */
-  storeStep(checkpoint: Checkpoint, { isEnd, hasTools }: { isEnd: boolean; hasTools: boolean }): void {
+  /**
+   * Stores a step. One that ends the run must have seen every command: it takes no more of them. `hadTools`: tools were
+   * running before it.
+   */
+  storeStep(checkpoint: Checkpoint, { isEnd, hadTools }: { isEnd: boolean; hadTools: boolean }): void {
     const { synchronous } = this.#place.store
-    this.#write(synchronous, () => this.#store(checkpoint), isEnd, hasTools ? longWaitMs : shortWaitMs)
+    this.#write(synchronous, () => this.#store(checkpoint), isEnd, hadTools ? longWaitMs : shortWaitMs)
     this.#packedSnapshot = checkpoint.packedSnapshot
   }
 
@@ -107,7 +147,9 @@ export class RunWriter {
   /** Stores that the run waits or is over, and that its readers know. */
   storeStatus(status: RunStatus): void {
     const n = this.#number ?? 0
-    this.#write(this.#place.store.synchronous, () => this.#setStatus(n, status, false))
+    this.#write(this.#place.store.synchronous, () =>
+      this.#setStatus(n, { ...this.#status, status, isUnsettled: false }),
+    )
   }
 
   /** Stores what was shown, and that the run was stopped in good order. */
@@ -121,20 +163,21 @@ export class RunWriter {
 
   #store(checkpoint: Checkpoint): number {
     const { store, insert, incarnation } = this.#place
-    const { status, isUnsettled } = checkpoint
+    const { status, isUnsettled, due } = checkpoint
     if (this.#number === undefined && insert) {
-      this.#status = { status, isUnsettled }
+      this.#status = { status, isUnsettled, due }
       return insert(checkpoint)
     }
     const n = this.#number ?? 0
     if (!store.runs.update(n, incarnation, checkpoint, Date.now())) throw new LostOwnership()
-    return this.#setStatus(n, status, isUnsettled)
+    return this.#setStatus(n, { status, isUnsettled, due })
   }
 
-  #setStatus(n: number, status: RunStatus, isUnsettled: boolean): number {
-    if (status !== this.#status.status || isUnsettled !== this.#status.isUnsettled)
-      this.#place.store.runs.setStatus(n, status, isUnsettled)
-    this.#status = { status, isUnsettled }
+  #setStatus(n: number, to: Status): number {
+    const { status, isUnsettled, due } = this.#status
+    if (to.status !== status || to.isUnsettled !== isUnsettled || to.due !== due)
+      this.#place.store.runs.setStatus(n, to)
+    this.#status = to
     return n
   }
 

@@ -1,12 +1,7 @@
 import { statSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
-import {
-  ConfigurationError,
-  describeThrown,
-  OrchestrationError,
-  StatewireError,
-} from '../../messages/errors.ts'
+import { ConfigurationError, OrchestrationError } from '../../messages/errors.ts'
 import type { SqliteDriver, SqliteStatement, SqlValue } from './driver.ts'
+import { damaged, isPassing, LockedFile, otherFile, replaced, storeError } from './storeErrors.ts'
 
 /** The extent to which a commit waits: for the disk, or only for the operating system. A killed process loses nothing either way. */
 export type Synchronous = 'full' | 'normal'
@@ -25,8 +20,13 @@ export class SqliteFile {
   readonly #statements = new Map<string, SqliteStatement>()
   #synchronous: Synchronous | undefined
   #waitMs: number | undefined
-  /** The inode of the write-ahead log that this connection writes to. */
-  #log: number | undefined
+  /** Time that writes have waited in vain since the last one that succeeded. */
+  #waitedMs = 0
+  /** The failure of the last write. */
+  #failure: unknown
+  /** The file and the write-ahead log that this connection writes to. */
+  #identity: string | undefined
+  #log: string | undefined
   #isClosed = false
 
   /** `pragmas`: settings of the connection, which are not part of the file. */
@@ -44,10 +44,11 @@ export class SqliteFile {
     }
   }
 
-  /** Notes which log the connection writes to. */
-  watchLog(): void {
+  /** Notes which file and which log the connection writes to. */
+  watch(): void {
     this.get('SELECT 1 FROM sqlite_master')
-    this.#log = this.#logNow()
+    this.#identity = identityOf(this.path)
+    this.#log = identityOf(`${this.path}-wal`)
   }
 
   exec(sql: string): void {
@@ -72,23 +73,40 @@ export class SqliteFile {
 
   /**
    * Makes a change as one transaction. Without waiting for the disk it may be lost in a power failure, and only then.
-   * `waitMs`: the time to wait for a write of another process.
+   * `waitMs`: the time to wait for a write of another process. All writes that meet the same one share it: nothing else of
+   * this process can happen meanwhile.
    */
   write<T>(synchronous: Synchronous, change: () => T, waitMs = shortWaitMs): T {
     this.#reopenIfReplaced()
     if (this.#synchronous !== synchronous) this.exec(`PRAGMA synchronous = ${synchronous}`)
     this.#synchronous = synchronous
-    if (this.#waitMs !== waitMs) this.exec(`PRAGMA busy_timeout = ${waitMs}`)
-    this.#waitMs = waitMs
-    this.exec('BEGIN IMMEDIATE')
+    this.#begin(Math.max(0, waitMs - Math.round(this.#waitedMs)))
     try {
       const changed = change()
       this.exec('COMMIT')
       if (this.#isReplaced) throw replaced(this.path)
+      this.#failure = undefined
       return changed
     } catch (thrown) {
+      this.#failure = thrown
       this.#rollBack()
       throw thrown
+    }
+  }
+
+  /** The reason why nothing can be written for now; undefined if a write may succeed. */
+  obstacle(): Error | undefined {
+    try {
+      // A locked file is free once a transaction can begin. A full or read-only one shows that only in a write.
+      if (isPassing(this.#failure)) this.write('normal', () => this.exec('UPDATE owner SET epoch = epoch'), 0)
+      else {
+        this.#begin(0)
+        this.exec('ROLLBACK')
+      }
+      return undefined
+    } catch (thrown) {
+      // Anything else is for the write itself to report.
+      return isPassing(thrown) ? thrown : undefined
     }
   }
 
@@ -114,8 +132,24 @@ export class SqliteFile {
     }
   }
 
-  #logNow(): number | undefined {
-    return statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.ino
+  #begin(waitMs: number): void {
+    this.#waitUpTo(waitMs)
+    const begun = performance.now()
+    try {
+      this.exec('BEGIN IMMEDIATE')
+      this.#waitedMs = 0
+    } catch (thrown) {
+      if (thrown instanceof LockedFile) this.#waitedMs += performance.now() - begun
+      throw thrown
+    } finally {
+      // Reads wait for other processes, too, if one of them opens or closes the file.
+      this.#waitUpTo(Math.max(waitMs, shortWaitMs))
+    }
+  }
+
+  #waitUpTo(ms: number): void {
+    if (this.#waitMs !== ms) this.exec(`PRAGMA busy_timeout = ${ms}`)
+    this.#waitMs = ms
   }
 
   /**
@@ -124,12 +158,17 @@ export class SqliteFile {
    * What we wrote to the deleted log would be lost.
    */
   get #isReplaced(): boolean {
-    return this.#log !== undefined && this.#logNow() !== this.#log
+    return this.#log !== undefined && identityOf(`${this.path}-wal`) !== this.#log
   }
 
-  /** Opens the file again if its log was deleted. Everything up to then is in the file. */
+  /**
+   * Opens the file again if its log was deleted. Everything up to then is in the file. If the file itself is another one by
+   * now, nothing more is written: it would go into a file that no process can open again.
+   */
   #reopenIfReplaced(): boolean {
-    if (this.#isClosed || !this.#isReplaced) return false
+    if (this.#isClosed) return false
+    if (this.#identity !== undefined && identityOf(this.path) !== this.#identity) throw otherFile(this.path)
+    if (!this.#isReplaced) return false
     this.#statements.clear()
     this.#synchronous = undefined
     this.#waitMs = undefined
@@ -138,7 +177,7 @@ export class SqliteFile {
       this.#driver.close()
       this.#driver = this.#open()
     })
-    this.watchLog()
+    this.watch()
     return true
   }
 
@@ -189,109 +228,8 @@ export const jsonIn = (row: Row, column: string): unknown => {
   }
 }
 
-/** The store cannot be written for now: a run continues once it can. */
-export class UnavailableStore extends OrchestrationError {}
-
-/** Another connection holds the file: another try may succeed. */
-export class LockedFile extends UnavailableStore {}
-
-/** A file that cannot be written: an operator may change that while the runs wait. */
-export class ReadOnlyFile extends ConfigurationError {}
-
-/** Says whether a failure of the store may pass by itself, or by what an operator does. */
-export const isPassing = (error: Error): boolean =>
-  error instanceof UnavailableStore || error instanceof ReadOnlyFile
-
-/** Time that a caller waits for a file that others hold. Our own writes take a few milliseconds. */
-const patienceMs = 5000
-
-/** Tries until the file is free. Other work of the process goes on meanwhile. */
-export const whenFree = async <T>(attempt: () => T): Promise<T> => {
-  const deadline = performance.now() + patienceMs
-  for (;;) {
-    try {
-      return attempt()
-    } catch (thrown) {
-      if (!(thrown instanceof LockedFile) || performance.now() > deadline) throw thrown
-    }
-    await pause(10 + Math.random() * 40)
-  }
+/** The identity of the file at a path: another disk that is mounted there may have the same inode. */
+const identityOf = (path: string): string | undefined => {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true })
+  return found && `${found.dev}.${found.ino}`
 }
-
-const replaced = (path: string): LockedFile =>
-  new LockedFile(
-    `The log of "${path}" was deleted while it was written: another SQLite library in this process closed the file. Open it with one library only.`,
-  )
-
-/** The failures of SQLite that a user can mend, by the number and the name of their codes. */
-const failures: readonly (readonly [code: number, name: string, say: (path: string) => StatewireError])[] = [
-  [
-    13,
-    'SQLITE_FULL',
-    (path) =>
-      new UnavailableStore(
-        `The disk is full: "${path}" could not be written. What was acknowledged is stored; make room, and the runs continue.`,
-      ),
-  ],
-  [
-    8,
-    'SQLITE_READONLY',
-    (path) => new ReadOnlyFile(`"${path}" cannot be written: the file, its folder or its disk is read-only.`),
-  ],
-  [
-    5,
-    'SQLITE_BUSY',
-    (path) =>
-      new LockedFile(
-        `"${path}" is locked: another program holds it. What was acknowledged is stored; the runs continue when that program lets it go.`,
-      ),
-  ],
-  [
-    11,
-    'SQLITE_CORRUPT',
-    (path) =>
-      new OrchestrationError(
-        `"${path}" is damaged. Take a backup of it, and mend it with "sqlite3 ${path} .recover".`,
-      ),
-  ],
-  [
-    26,
-    'SQLITE_NOTADB',
-    (path) => new ConfigurationError(`"${path}" is not an SQLite database: give another path.`),
-  ],
-  [
-    14,
-    'SQLITE_CANTOPEN',
-    (path) =>
-      new ConfigurationError(`"${path}" cannot be opened: its folder must exist, and you must own it.`),
-  ],
-  [
-    10,
-    'SQLITE_IOERR',
-    (path) =>
-      new UnavailableStore(
-        `The disk failed while "${path}" was used. What was acknowledged is stored; check the disk. The runs continue when it works.`,
-      ),
-  ],
-]
-
-/** Says in words what a driver threw. Each driver has its own way to give SQLite's code. */
-export const storeError = (path: string, thrown: unknown): StatewireError => {
-  if (thrown instanceof StatewireError) return thrown
-  const { code, errcode, rawCode }: { code?: unknown; errcode?: unknown; rawCode?: unknown } = Object(thrown)
-  const number = [errcode, rawCode].find((each) => typeof each === 'number')
-  const known = failures.find(([primary, name]) =>
-    // The higher bits say which kind of the failure it is.
-    typeof number === 'number' ? (number & 0xff) === primary : String(code).startsWith(name),
-  )
-  const error =
-    known?.[2](path) ?? new OrchestrationError(`The store "${path}" failed: ${describeThrown(thrown)}`)
-  error.cause = thrown
-  return error
-}
-
-/** Data of a store that is not as it was written: another try finds it in the same state. */
-export class DamagedData extends OrchestrationError {}
-
-export const damaged = (what: string): DamagedData =>
-  new DamagedData(`The stored data is damaged: ${what}. Restore it from a backup.`)

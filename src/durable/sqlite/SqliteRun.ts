@@ -4,7 +4,7 @@ import { waitReason } from '../../messages/result.ts'
 import type { CompiledSchema } from '../../tools/schema.ts'
 import { restartChunk } from '../chunks.ts'
 import { endResult, partialResult, typedResult } from '../outcome.ts'
-import { unknownRun } from '../runOptions.ts'
+import { checkStream, unknownRun } from '../runOptions.ts'
 import type { DurableChunk, DurableResult, DurableRun, RunInfo, WaitsFor } from '../runs.ts'
 import { chunkFrom, type PlacedChunk, type StreamBatch, type StreamPosition } from './ChunkLog.ts'
 import { type ItemSource, itemFrom } from './Items.ts'
@@ -12,6 +12,7 @@ import { hostedFrom } from './pack.ts'
 import type { RunOwner } from './RunOwner.ts'
 import type { RunRow, RunSummary } from './runRow.ts'
 import type { OpenStore } from './sqlite.ts'
+import { whenFree } from './whenFree.ts'
 
 /** The handle of a stored run. */
 export class SqliteRun<T = string> implements DurableRun<T> {
@@ -44,7 +45,7 @@ export class SqliteRun<T = string> implements DurableRun<T> {
   }
 
   async info(): Promise<RunInfo> {
-    const [info] = this.#owner.infosOf([this.#now()])
+    const [info] = await whenFree(() => this.#owner.infosOf([this.#now()]))
     if (!info) throw unknownRun(this.id)
     return info
   }
@@ -60,19 +61,32 @@ export class SqliteRun<T = string> implements DurableRun<T> {
   }
 
   async #result(): Promise<DurableResult> {
+    for (;;) {
+      const { result, change } = await whenFree(() => {
+        const found = this.#resultNow()
+        // Waited for from this look on: a change that comes right after it must not be missed.
+        return found ? { result: found } : { change: this.#owner.statuses.next(this.#run.n) }
+      })
+      if (result) return result
+      await change
+    }
+  }
+
+  /** The result of the run if it waits or is over. Throws its error. */
+  #resultNow(): DurableResult | undefined {
     const { runs, commands } = this.#owner.store
     const { n } = this.#run
-    for (;;) {
-      const now = this.#now()
-      // A run with a fresh decision is about to continue.
-      const isResting =
-        now.status === 'waiting' ? !now.isUnsettled && commands.of(n).length === 0 : now.status !== 'running'
-      const row = isResting ? runs.byNumber(n) : undefined
-      if (row) return storedResult(this.#owner.store, row)
-      const failure = this.#owner.failureOf(now)
-      if (failure) throw failure
-      await this.#owner.statuses.next(n)
-    }
+    const now = this.#now()
+    // A run with a fresh decision is about to continue, and one that only sleeps continues by itself.
+    const isResting =
+      now.status === 'waiting'
+        ? !now.isUnsettled && now.pending.length > 0 && commands.of(n).length === 0
+        : now.status !== 'running'
+    const row = isResting ? runs.byNumber(n) : undefined
+    if (row) return storedResult(this.#owner.store, row)
+    const failure = this.#owner.failureOf(now)
+    if (failure) throw failure
+    return undefined
   }
 
   #now(): RunSummary {
@@ -99,15 +113,18 @@ const storedResult = ({ items }: OpenStore, run: RunRow): DurableResult => {
 
 type Shown = { cursor: string; chunk: DurableChunk }
 
+type StreamOptions = NonNullable<Parameters<DurableRun['stream']>[0]>
+
 /** Reads the chunks after a cursor. Leaving the loop cleans up, and the run continues. */
 const readStream = (
   owner: RunOwner,
   run: RunSummary,
-  { after, signal }: { after?: string; signal?: AbortSignal } = {},
+  options: StreamOptions,
 ): AsyncIterableIterator<Shown> => {
   const left = new AbortController()
+  const { signal } = options
   const chunks = new StreamReader(owner, run).read(
-    after,
+    options,
     signal ? AbortSignal.any([left.signal, signal]) : left.signal,
   )
   return {
@@ -132,7 +149,11 @@ class StreamReader {
   readonly #run: RunSummary
   readonly #items: ItemSource
   #batch: StreamBatch | undefined
+  /** The place of the last chunk that it has shown. */
   #seq = 0
+  #incarnation = 0
+  /** The newest incarnation that it knows of. */
+  #newest = 0
 
   constructor(owner: RunOwner, run: RunSummary) {
     this.#owner = owner
@@ -143,29 +164,57 @@ class StreamReader {
     }
   }
 
-  async *read(after: string | undefined, signal: AbortSignal): AsyncGenerator<Shown, undefined> {
+  async *read(options: StreamOptions, signal: AbortSignal): AsyncGenerator<Shown, undefined> {
+    checkStream(options)
+    const { after } = options
     let isBegin = true
     if (after !== undefined) {
-      const start = this.#startAfter(readCursor(after))
-      this.#seq = start.seq - 1
-      const last = start.seq === 0 ? undefined : this.#next()
-      this.#seq = start.seq
+      const { start, last } = await whenFree(() => this.#continueAfter(readCursor(after)))
       if (start.isLost) yield { cursor: cursorOf(start), chunk: restartChunk() }
       else isBegin = !last || endsText(last.chunk)
     }
     while (!signal.aborted) {
-      if (isBegin) this.#skipDiscarded()
+      const { start, next, change } = await whenFree(() => this.#look(isBegin, signal))
       isBegin = false
-      const next = this.#next()
-      if (next) {
-        this.#seq = next.seq
+      if (start) {
+        this.#moveTo(start)
+        isBegin = true
+        yield { cursor: cursorOf(start), chunk: restartChunk() }
+      } else if (next) {
+        this.#moveTo(next)
         isBegin = endsText(next.chunk)
         yield { cursor: cursorOf(next), chunk: next.chunk }
         if (next.chunk.pendingApproval) return
-      } else if (!this.#isOver()) await this.#owner.chunks.next(this.#run.n, signal)
-      // The last chunks may have been stored since.
-      else if (!this.#next()) return
+      } else if (change) await change
+      else return
     }
+  }
+
+  /** Moves to where a reader with a cursor continues; `last` is what it has seen there. */
+  #continueAfter(cursor: StreamPosition): {
+    start: StreamPosition & { isLost: boolean }
+    last: PlacedChunk | undefined
+  } {
+    const start = this.#startAfter(cursor)
+    this.#seq = start.seq - 1
+    const last = start.seq === 0 ? undefined : this.#next()
+    this.#moveTo(start)
+    return { start, last }
+  }
+
+  /** Looks for the next chunk, or for where the reader starts over; nothing of it at the end of the run. */
+  #look(
+    isBegin: boolean,
+    signal: AbortSignal,
+  ): { start?: StreamPosition | undefined; next?: PlacedChunk | undefined; change?: Promise<void> } {
+    if (isBegin) this.#skipDiscarded()
+    const next = this.#next()
+    const start = this.#lostAt(next)
+    if (start || next) return { start, next }
+    // Waited for from this look on: a chunk that comes right after it must not be missed.
+    if (!this.#isOver()) return { change: this.#owner.chunks.next(this.#run.n, signal) }
+    // The last chunks may have been stored since.
+    return this.#next() ? this.#look(false, signal) : {}
   }
 
   /** Skips text that was discarded since: a reader that has not seen it does not need it. */
@@ -176,10 +225,29 @@ class StreamReader {
       if (!batch) return
       for (const chunk of batch.chunks.slice(seq - batch.seq)) {
         seq += 1
-        if (isRestart(chunk)) this.#seq = seq
+        if (isRestart(chunk)) this.#moveTo({ incarnation: batch.incarnation, seq })
         else if (beginsText(chunk)) return
       }
     }
+  }
+
+  #moveTo({ incarnation, seq }: StreamPosition): void {
+    this.#incarnation = incarnation
+    this.#seq = seq
+  }
+
+  /**
+   * Finds where a reader starts over whose last chunks were never stored: the run was taken away from this process after it
+   * had shown them, or the store failed. Undefined if it just reads on.
+   */
+  #lostAt(next: PlacedChunk | undefined): StreamPosition | undefined {
+    const { store } = this.#owner
+    const { n } = this.#run
+    this.#newest = Math.max(this.#newest, next?.incarnation ?? store.runs.incarnation(n) ?? 0)
+    if (this.#seq === 0 || this.#newest <= this.#incarnation) return undefined
+    if (store.stream.after(n, this.#seq - 1)?.incarnation === this.#incarnation) return undefined
+    this.#batch = undefined
+    return this.#lastMessage(store.stream.lastOf(n, this.#incarnation))
   }
 
   #isOver(): boolean {
@@ -194,7 +262,8 @@ class StreamReader {
   #next(): PlacedChunk | undefined {
     const { n } = this.#run
     const recent = this.#owner.hosted(n)?.chunkAfter(this.#seq)
-    if (recent) return recent
+    // A process that has lost the run and does not know it yet still has chunks of its own.
+    if (recent && recent.incarnation >= this.#newest) return recent
     if (!this.#batch || this.#batch.seq <= this.#seq)
       this.#batch = this.#owner.store.stream.after(n, this.#seq)
     if (!this.#batch) return undefined

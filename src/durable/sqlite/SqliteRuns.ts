@@ -4,15 +4,19 @@ import { openIn } from '../../../machines/tools/pendingCalls.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
 import { copyJson, type JsonObject } from '../../messages/json.ts'
 import type { Part } from '../../messages/messages.ts'
-import { checkValue, wholeFrom } from '../../messages/optionRules.ts'
+import { checkOptions, checkValue, flag, wholeFrom } from '../../messages/optionRules.ts'
 import { newId } from '../../model/newId.ts'
 import { compileSchema, type Infer, type Schema } from '../../tools/schema.ts'
 import { conversationOf, forkedHistory, policyAfter, renameRun } from '../conversation.ts'
 import {
+  checkChat,
+  checkFork,
   checkId,
+  checkKnownId,
   checkList,
   checkSameStart,
   checkStart,
+  checkWake,
   commandIdOf,
   contextJson,
   digestOf,
@@ -23,6 +27,7 @@ import {
   unknownRun,
 } from '../runOptions.ts'
 import {
+  type Delivery,
   type DurableChat,
   type DurableRun,
   endStatuses,
@@ -31,17 +36,21 @@ import {
   type RunsHealth,
   type StartOptions,
   type StoredRuns,
+  type WakeOptions,
 } from '../runs.ts'
+import { StoredChat } from '../StoredChat.ts'
 import { holdsDecisions } from '../snapshots.ts'
+import { listedTasks } from '../tasks.ts'
 import { deleteRun, pruneRuns } from './deleteRuns.ts'
 import type { RunRequest } from './ownerOptions.ts'
 import { extentOf, hostedFrom, pack } from './pack.ts'
 import type { RunOwner } from './RunOwner.ts'
 import type { RunRow, RunSummary } from './runRow.ts'
-import { SqliteChat } from './SqliteChat.ts'
-import { whenFree } from './SqliteFile.ts'
 import { SqliteRun } from './SqliteRun.ts'
+import { findTask, SqliteTask, tasksOf } from './SqliteTask.ts'
 import { filePath } from './sqlite.ts'
+import { sqliteChats } from './sqliteChats.ts'
+import { whenFree } from './whenFree.ts'
 
 /** Runs on a page of a list. */
 const usualLimit = 100
@@ -65,10 +74,10 @@ export class SqliteRuns implements StoredRuns {
     prompt: string | Part[],
     options: StartOptions & { schema?: Schema } = {},
   ): Promise<DurableRun<unknown>> {
-    checkStart(options)
+    if (typeof agent === 'string') checkStart(prompt, options)
     const { id = newId(), history, context, system, limits, tags = [], metadata, schema } = options
     // A process without agents may ask for a run by its id; it has no agent to start a new one.
-    if (this.#owner.isGuest && !this.#summary(id))
+    if (this.#owner.isGuest && !(await whenFree(() => this.#summary(id))))
       throw new ConfigurationError('These runs were opened without agents: nothing can be started here.')
     const compiled = schema && compileSchema(schema, 'The output schema')
     const own = {
@@ -95,24 +104,44 @@ export class SqliteRuns implements StoredRuns {
   }
 
   async get(id: string): Promise<DurableRun | undefined> {
-    const known = this.#summary(id)
-    return known && SqliteRun.of(this.#owner, known)
+    checkKnownId(id)
+    const { store } = this.#owner
+    return whenFree(() => {
+      const known = store.runs.summary(id)
+      if (known) return SqliteRun.of(this.#owner, known)
+      const found = findTask(store, id)
+      return found && new SqliteTask(this.#owner, found.run, found.task.info)
+    })
   }
 
   async list(options: Parameters<Runs['list']>[0] = {}): Promise<RunInfo[]> {
     checkList(options)
-    const { limit = usualLimit, before, ...filter } = options
-    const newest = before === undefined ? Number.MAX_SAFE_INTEGER : this.#known(before).n
-    return this.#owner.infosOf(this.#owner.store.runs.list(newest, limit, filter))
+    const { parent, limit = usualLimit, before, ...filter } = options
+    return whenFree(() => {
+      if (parent !== undefined) return this.#tasksOf({ ...options, parent, limit })
+      const newest = before === undefined ? Number.MAX_SAFE_INTEGER : this.#known(before).n
+      return this.#owner.infosOf(this.#owner.store.runs.list(newest, limit, filter))
+    })
   }
 
-  async send(id: string, command: AgentCommand, options?: { commandId?: string }): Promise<void> {
+  async send(id: string, command: AgentCommand, options?: { commandId?: string }): Promise<Delivery> {
+    checkKnownId(id)
     const commandId = commandIdOf(options)
     await outsideOfSteps
-    await whenFree(() => this.#owner.send(id, command, commandId))
+    return whenFree(() => this.#owner.send(id, command, commandId))
+  }
+
+  async wake(id: string, options: WakeOptions): Promise<void> {
+    checkKnownId(id)
+    checkWake(options)
+    const { at, message, commandId } = options
+    const command = { type: 'wake' as const, ...(message !== undefined && { message }) }
+    await outsideOfSteps
+    await whenFree(() => this.#owner.send(id, command, commandId, at.getTime()))
   }
 
   async fork(id: string, options: Parameters<Runs['fork']>[1] = {}): Promise<DurableRun> {
+    checkFork(options)
     const { atStep, agent, id: ownId = newId() } = options
     checkId(ownId)
     await outsideOfSteps
@@ -121,20 +150,29 @@ export class SqliteRuns implements StoredRuns {
       if (this.#summary(ownId)) throw new ConfigurationError(`There is a run "${ownId}" already.`)
       if (from) forkRun(this.#owner, from, { id: ownId, agent: agent ?? from.agent, atStep })
     })
-    return SqliteRun.of(this.#owner, this.#known(ownId))
+    return SqliteRun.of(this.#owner, await whenFree(() => this.#known(ownId)))
   }
 
-  async prune(options: Parameters<Runs['prune']>[0]): Promise<number> {
-    const { olderThan, status } = options
+  async prune(options: Parameters<StoredRuns['prune']>[0]): Promise<number> {
+    checkOptions<typeof options>('The options of prune', options, {
+      olderThan: isDate,
+      status: isStatus,
+      chats: flag,
+    })
+    const { olderThan, status, chats = false } = options
     checkValue('olderThan', olderThan, isDate)
-    if (status !== undefined) checkValue('status', status, isStatus)
     await outsideOfSteps
-    return pruneRuns(this.#owner, olderThan.getTime(), status ? [status] : endStatuses)
+    return pruneRuns(this.#owner, olderThan.getTime(), status ? [status] : endStatuses, chats)
   }
 
-  async chat(id: string, { agent }: { agent?: string } = {}): Promise<DurableChat> {
+  async chat(id: string, options: { agent?: string } = {}): Promise<DurableChat> {
     checkId(id)
-    return SqliteChat.open(this.#owner, id, agent, (run) => this.#begin(run))
+    checkChat(options)
+    return StoredChat.open(
+      sqliteChats(this.#owner, (run) => this.#begin(run)),
+      id,
+      options.agent,
+    )
   }
 
   async backup(path: string): Promise<void> {
@@ -146,6 +184,7 @@ export class SqliteRuns implements StoredRuns {
   }
 
   async delete(id: string): Promise<boolean> {
+    checkId(id)
     await outsideOfSteps
     return whenFree(() => deleteRun(this.#owner, id))
   }
@@ -173,19 +212,32 @@ export class SqliteRuns implements StoredRuns {
         if (!this.#summary(id)) throw thrown
       }
     })
-    const known = this.#known(id)
+    // It is stored: a file that is locked now must not make a caller start it again under another id.
+    const known = await whenFree(() => this.#known(id))
     checkSameStart(known, run)
     return SqliteRun.of(this.#owner, known)
   }
 
+  #tasksOf(options: Parameters<typeof listedTasks>[1]): RunInfo[] {
+    const { parent } = options
+    checkKnownId(parent)
+    const { store } = this.#owner
+    const run = store.runs.summary(parent) ?? findTask(store, parent)?.run
+    const [info] = run ? this.#owner.infosOf([run]) : []
+    if (!run || !info) throw unknownRun(parent)
+    return listedTasks(tasksOf(store, run, info), options)
+  }
+
   #summary(id: string): RunSummary | undefined {
+    checkId(id)
     return this.#owner.store.runs.summary(id)
   }
 
   #known(id: string): RunSummary {
     const run = this.#summary(id)
-    if (!run) throw unknownRun(id)
-    return run
+    if (run) return run
+    const isTask = findTask(this.#owner.store, id) !== undefined
+    throw isTask ? new ConfigurationError(`"${id}" is a task, which is stored with its run.`) : unknownRun(id)
   }
 }
 

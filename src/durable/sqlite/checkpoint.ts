@@ -1,7 +1,7 @@
 import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../../machines/agent/agentSnapshot.ts'
 import { stateName } from '../../../machines/agent/states.ts'
-import { openIn } from '../../../machines/tools/pendingCalls.ts'
+import { dueIn, openIn } from '../../../machines/tools/pendingCalls.ts'
 import { outcomeOf } from '../../agent/runOutcome.ts'
 import { describeThrown, type ErrorData, OrchestrationError } from '../../messages/errors.ts'
 import type { RunStatus } from '../runs.ts'
@@ -20,9 +20,12 @@ export const checkpointOf = (
   const snapshot = actor.getSnapshot()
   const { status, error } = endOf(snapshot)
   const pending = openIn(snapshot)
+  const due = dueIn(snapshot)
+  const waits = status === undefined && (pending.length > 0 || due !== undefined) && isResting(snapshot)
   return {
-    status: status ?? (pending.length > 0 && isResting(snapshot) ? 'waiting' : 'running'),
+    status: status ?? (waits ? 'waiting' : 'running'),
     isUnsettled: true,
+    due: waits ? due : undefined,
     ...counted,
     step: stepsIn(snapshot),
     state: stateName(snapshot.value),

@@ -2,19 +2,22 @@ import { ConfigurationError } from '../../messages/errors.ts'
 import type { RunStatus } from '../runs.ts'
 import { baseIn } from './Items.ts'
 import type { RunOwner } from './RunOwner.ts'
-import { numberIn, type SqliteFile, whenFree } from './SqliteFile.ts'
+import { numberIn, type SqliteFile } from './SqliteFile.ts'
+import { whenFree } from './whenFree.ts'
 
 /** Runs that are deleted in one transaction: others wait for it, and so does this process. */
 const batchSize = 200
 
 /**
  * Deletes runs that have not changed since a moment, and says how many. Messages that other runs share are kept, and so
- * is the last run of a chat. Between two batches, other work of the process goes on.
+ * is the last run of a chat, unless the chats are deleted with their last runs. Between two batches, other work of the
+ * process goes on.
  */
 export const pruneRuns = async (
   owner: RunOwner,
   before: number,
   statuses: readonly RunStatus[],
+  withChats: boolean,
 ): Promise<number> => {
   const { file, synchronous } = owner.store
   let pruned = 0
@@ -24,13 +27,15 @@ export const pruneRuns = async (
         const deleted = file.write(synchronous, () => {
           const found = file.all(
             `SELECT n FROM runs WHERE id IS NOT NULL AND status = ? AND n > ? AND updated < ?
-             AND NOT EXISTS (SELECT 1 FROM chats WHERE chats.run = runs.n) ORDER BY n LIMIT ?`,
+             AND (? OR NOT EXISTS (SELECT 1 FROM chats WHERE chats.run = runs.n)) ORDER BY n LIMIT ?`,
             status,
             last,
             before,
+            Number(withChats),
             batchSize,
           )
           const numbers = found.map((row) => numberIn(row, 'n'))
+          for (const n of numbers) file.run('DELETE FROM chats WHERE run = ?', n)
           deleteAll(file, numbers)
           return numbers
         })
@@ -74,20 +79,24 @@ const deleteAll = (file: SqliteFile, numbers: readonly number[]): void => {
       n,
     )
   }
-  while (deleteUnused(file) > 0);
+  deleteUnused(file, numbers)
   for (const n of numbers) trim(file, n)
 }
 
-/** Deletes pruned runs that no other run builds on; those below them may be next. */
-const deleteUnused = (file: SqliteFile): number => {
-  const unused = file.all(
-    'SELECT n FROM runs WHERE id IS NULL AND NOT EXISTS (SELECT 1 FROM runs AS above WHERE above.base = runs.n)',
-  )
-  for (const row of unused) {
-    file.run('DELETE FROM items WHERE run = ?', numberIn(row, 'n'))
-    file.run('DELETE FROM runs WHERE n = ?', numberIn(row, 'n'))
+/** Deletes those of pruned runs that no other run builds on; the ones below them may be next. */
+const deleteUnused = (file: SqliteFile, numbers: readonly number[]): void => {
+  const candidates = [...numbers]
+  for (let n = candidates.pop(); n !== undefined; n = candidates.pop()) {
+    const unused = file.get(
+      `SELECT base FROM runs
+       WHERE n = ? AND id IS NULL AND NOT EXISTS (SELECT 1 FROM runs AS above WHERE above.base = runs.n)`,
+      n,
+    )
+    if (!unused) continue
+    file.run('DELETE FROM items WHERE run = ?', n)
+    file.run('DELETE FROM runs WHERE n = ?', n)
+    if (unused.base !== null) candidates.push(numberIn(unused, 'base'))
   }
-  return unused.length
 }
 
 /** Deletes the items of a pruned run that no run above it refers to. */

@@ -41,7 +41,7 @@ export const findDriver = async (): Promise<OpenDriver> => {
     }
   }
   throw new ConfigurationError(
-    `There is no SQLite driver. Node has one from 22.13 on; for ${process.version} run "npm install libsql" or "npm install better-sqlite3@12", or pass your own driver to sqlite().${problems.join('')}`,
+    `There is no SQLite driver. Node has one since 22.13; for ${process.version} run "npm install libsql" or "npm install better-sqlite3@12", or pass your own driver to sqlite().${problems.join('')}`,
   )
 }
 

@@ -1,25 +1,29 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { AnyAgent } from '../../agent/Agent.ts'
+import { synchronous } from '../../../machines/agent/agentConfig.ts'
 import { environmentInspector } from '../../agent/environmentInspector.ts'
+import type { AnyAgent, HostedFrom } from '../../agent/options.ts'
 import {
   callable,
   checkOptions,
   checkValue,
   having,
-  member,
   object,
+  orWrite,
   type Rule,
   wholeFrom,
 } from '../../messages/optionRules.ts'
+import { conversationOf } from '../conversation.ts'
 import { Agents } from '../runOptions.ts'
 import type { RunInfo, StoredRuns } from '../runs.ts'
+import { type StoreView, setView } from '../storeView.ts'
+import { hostedFrom } from './pack.ts'
 import { RunOwner } from './RunOwner.ts'
-import { whenFree } from './SqliteFile.ts'
 import { SqliteRuns } from './SqliteRuns.ts'
+import { findTask, tasksOf } from './SqliteTask.ts'
 import { openStore, type RunStore } from './sqlite.ts'
-import { setOwner } from './storeView.ts'
+import { whenFree } from './whenFree.ts'
 
 /** Options of {@link openRuns}. */
 export type OpenOptions = {
@@ -37,7 +41,7 @@ export type OpenOptions = {
   maxRecoveries?: number
   /** Runs that may be under way in this process at the same time; the others wait for a place. Default: no limit. */
   concurrency?: number
-  /** Makes the `context` of the tools from what was stored with the run: connections, for example. */
+  /** Makes the `context` of the tools from what was stored with the run: connections, for example. It answers at once. */
   context?: (stored: unknown, info: RunInfo) => unknown
 }
 
@@ -58,7 +62,7 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
     concurrency: wholeFrom(1),
     context: callable,
   })
-  checkValue('The options of openRuns', options, member('store', storeRule))
+  checkValue('store', options.store, storeRule)
   const { store, agents = {}, maxRecoveries = 50, context = (stored) => stored } = options
   const { concurrency = Number.POSITIVE_INFINITY } = options
   const isBuild = process.env.NEXT_PHASE === 'phase-production-build'
@@ -66,7 +70,8 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
   if (isReloaded) await closeEarlier(store.path)
   const opened = await (isBuild ? openStore(store, emptyFile()) : openStore(store))
   const known = new Agents(isBuild ? {} : agents)
-  const owner = new RunOwner(opened, { agents: known, maxRecoveries, concurrency, context })
+  const made = synchronous('The context of openRuns', context)
+  const owner = new RunOwner(opened, { agents: known, maxRecoveries, concurrency, context: made })
   try {
     await whenFree(() => owner.open())
   } catch (thrown) {
@@ -75,10 +80,46 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
     throw thrown
   }
   const runs = new SqliteRuns(owner)
-  setOwner(runs, owner)
+  setView(runs, sqliteView(owner))
   if (isReloaded) earlierRuns().set(resolve(store.path), runs)
   environmentInspector()?.show(runs)
   return runs
+}
+
+/** The view of runs that are stored in a file. */
+const sqliteView = (owner: RunOwner): StoreView => {
+  const from = async (id: string): Promise<HostedFrom | undefined> => {
+    const { store } = owner
+    const row = store.runs.get(id)
+    if (row) return hostedFrom(row.packedSnapshot, store.items.load(row.n, row.base))
+    const snapshot = findTask(store, id)?.task.snapshot
+    return snapshot && { snapshot }
+  }
+  return {
+    store: owner.store.file.path,
+    hasOwner: async () => owner.hasOwner,
+    isOwner: () => owner.isOwner,
+    from,
+    conversation: async (id) => {
+      const found = await from(id)
+      return found && conversationOf(found)
+    },
+    tasks: async (id) => {
+      const { store } = owner
+      const run = store.runs.summary(id) ?? findTask(store, id)?.run
+      const [info] = run ? owner.infosOf([run]) : []
+      const all = run && info ? tasksOf(store, run, info).map((task) => task.info) : []
+      return run?.id === id ? all : all.filter((task) => task.id.startsWith(`${id}/`))
+    },
+    agent: (name) => owner.agents.find(name),
+    restart: (id) => owner.restart(id),
+    newestChat: async (agent) => owner.store.chats.newest(agent),
+    lastRun: async (chat) => {
+      const { chats, runs } = owner.store
+      const n = chats.get(chat)?.run
+      return n === undefined ? undefined : runs.byNumber(n)?.id
+    },
+  }
 }
 
 /** A file for a process that only imports the module, and needs none. */
@@ -103,10 +144,21 @@ const closeEarlier = async (path: string): Promise<void> => {
 const storeRule: Rule = (name, value) =>
   typeof value === 'string'
     ? `${name} must be a store, not a path: write store: sqlite('runs.db').`
-    : object(name, value)
+    : orWrite(object, () => "store: sqlite('runs.db')")(name, value)
+
+/** An agent without a name: it would count as no agents at all. */
+const alone: Rule = (name, value) =>
+  typeof Object(value).sendStream === 'function'
+    ? `${name} have names, which are stored: write ${name}: { agent }.`
+    : undefined
+
+const agentRule = orWrite(having('send', 'sendStream'), (value) =>
+  typeof value === 'string' ? `new Agent('${value.slice(0, 100)}')` : 'new Agent(model, options)',
+)
 
 const agentsRule: Rule = (name, value) =>
-  object(name, value) ??
+  orWrite(object, () => `${name}: { agent }`)(name, value) ??
+  alone(name, value) ??
   Object.entries(Object(value))
-    .map(([key, agent]) => having('send', 'sendStream')(`${name}.${key}`, agent))
+    .map(([key, agent]) => agentRule(`${name}.${key}`, agent))
     .find((problem) => problem !== undefined)

@@ -1,9 +1,9 @@
-import type { HostedFrom } from '../../agent/Agent.ts'
+import type { HostedFrom } from '../../agent/options.ts'
 import { StatewireError } from '../../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../messages/json.ts'
 import type { ChatMessage, Part } from '../../messages/messages.ts'
 import type { Counts, ItemSource, Items, Place } from './Items.ts'
-import { damaged } from './SqliteFile.ts'
+import { damaged } from './storeErrors.ts'
 
 // A snapshot names the same messages several times, and most of them in every step. In its packed form each of them is a
 // place in the items of the run: `{"$m":[[thread,first,count],…]}` is a list of them, `{"$i":[thread,index]}` a single
@@ -32,6 +32,15 @@ export const unpack = (packed: string, items: ItemSource): unknown => {
     })
   } catch (thrown) {
     throw thrown instanceof StatewireError ? thrown : damaged('a run is not JSON')
+  }
+}
+
+/** Reads the snapshot of a run without its messages. */
+export const packedSnapshotOf = (packed: string): unknown => {
+  try {
+    return Object(JSON.parse(packed)).snapshot
+  } catch {
+    throw damaged('a run is not JSON')
   }
 }
 

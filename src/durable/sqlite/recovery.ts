@@ -1,7 +1,9 @@
 import { restartChunks } from '../../../machines/agent/announcements.ts'
+import { isNewlineDue } from '../../../machines/agent/answer.ts'
 import type { AgentOutput } from '../../../machines/agent/events.ts'
+import type { StreamingState } from '../../../machines/agent/streamingState.ts'
 import { isRun } from '../../../machines/tools/pendingCalls.ts'
-import type { AnyAgent } from '../../agent/Agent.ts'
+import type { AnyAgent } from '../../agent/options.ts'
 import { type ErrorData, errorDataOf } from '../../messages/errors.ts'
 import { isJsonObject } from '../../messages/json.ts'
 import { isMessage } from '../../messages/messageFlaw.ts'
@@ -13,13 +15,54 @@ import { ChunkLog, type StreamTail } from './ChunkLog.ts'
 import { HostedRun, type HostedSetup } from './HostedRun.ts'
 import { Items } from './Items.ts'
 import { LostOwnership } from './Ownership.ts'
+import type { OwnerOptions, RunRequest } from './ownerOptions.ts'
 import { hostedFrom } from './pack.ts'
-import type { RunRow } from './runRow.ts'
-import { DamagedData } from './SqliteFile.ts'
+import { type Checkpoint, infoOf, notStarted, type RunRow } from './runRow.ts'
 import type { OpenStore } from './sqlite.ts'
+import { DamagedData } from './storeErrors.ts'
 
 /** The reason why a run cannot continue: its agent refuses the snapshot, or its data is damaged. */
-export type Unrestorable = { error: ErrorData; isRefused: boolean }
+type Unrestorable = { error: ErrorData; isRefused: boolean }
+
+type Listeners = Pick<HostedSetup, 'onChange' | 'onStop' | 'checkOwner' | 'takeCommands'>
+
+/** Makes a new run ready in this process; `start` stores it with `insert`, and begins it. */
+export const beginRun = (
+  store: OpenStore,
+  run: RunRequest,
+  insert: (checkpoint: Checkpoint) => number,
+  items: Items,
+  { agents, context }: OwnerOptions,
+  listeners: Listeners,
+): HostedRun => {
+  const { id, agent, input } = run
+  const now = Date.now()
+  const row = { ...run, ...notStarted, n: 0, incarnation: 0, blocked: undefined, created: now, updated: now }
+  const stored: unknown = run.context === undefined ? undefined : JSON.parse(run.context)
+  return new HostedRun({
+    ...listeners,
+    id,
+    store,
+    agent: agents.get(agent),
+    from: { input },
+    answer: run.answer,
+    conversation: run.conversation,
+    items,
+    context: context(stored, infoOf(row)),
+    tail: { seq: 0, incarnation: 0, delivered: 0, isOpen: false },
+    incarnation: 1,
+    recoveries: 0,
+    released: 0,
+    hidden: 0,
+    stoppedMs: 0,
+    stored: undefined,
+    insert: (checkpoint) => {
+      const n = insert(checkpoint)
+      store.runs.beginIncarnation(n, 1, 0)
+      return n
+    },
+  })
+}
 
 /** Makes a stored run ready to continue in this process; `start` continues it. */
 export const restoreRun = (
@@ -27,7 +70,7 @@ export const restoreRun = (
   row: RunRow,
   agent: AnyAgent,
   context: unknown,
-  listeners: Pick<HostedSetup, 'onChange' | 'onStop' | 'checkOwner' | 'takeCommands'>,
+  listeners: Listeners & Pick<HostedSetup, 'unstored'>,
 ): HostedRun | Unrestorable => {
   const { id, n, status, isUnsettled, packedSnapshot, hidden, answer } = row
   const incarnation = row.incarnation + 1
@@ -37,7 +80,7 @@ export const restoreRun = (
   try {
     const items = store.items.load(n, row.base)
     const from = hostedFrom(packedSnapshot, items)
-    const stored = { n, packedSnapshot, status, isUnsettled }
+    const stored = { n, packedSnapshot, status, isUnsettled, due: row.due }
     const place = { id, store, items, tail, incarnation, recoveries, released: row.recoveries, stored }
     const stoppedMs = status === 'running' ? Math.max(0, Date.now() - row.updated) : 0
     const conversation = store.chats.ofRun(n)
@@ -62,7 +105,7 @@ export const showStatus = (store: OpenStore, row: RunRow, checkOwner: () => void
   const chunks = missingChunks({ ...row, snapshot }, store.stream.tail(n))
   settle(store, row, items, chunks, () => {
     checkOwner()
-    store.runs.setStatus(n, status, false)
+    store.runs.setStatus(n, { status, isUnsettled: false, due: row.due })
   })
 }
 
@@ -114,13 +157,25 @@ export const missingChunks = (
     .slice(delivered + hidden)
     .filter(isMessage)
   const shown = messages.map((message) => chunkWith({ id, messages: [message] }))
-  if (status === 'waiting') return [...shown, waitChunk(pending)]
+  // One that only sleeps has nothing to ask: its readers read on.
+  if (status === 'waiting') return pending.length > 0 ? [...shown, waitChunk(pending)] : shown
   if (status !== 'running') return [...shown, lastChunk(snapshot)]
-  if (messages.length > 0 || !isOpen) return shown
   const run = contexts.find(isRun)
-  return run
-    ? restartChunks(run).map(({ output, metadata }) => chunkWith({ id, output, metadata }))
-    : [restartChunk()]
+  const partial = run ? partialText(run) : ''
+  if (messages.length > 0 || !(isOpen || partial !== '')) return shown
+  if (!run) return [restartChunk()]
+  const again = [...restartChunks(run), ...(partial === '' ? [] : [chunkWith({ output: partial })])]
+  return again.map(({ output, metadata }) => chunkWith({ id, output, metadata }))
+}
+
+/**
+ * The text of the answer that is stored with a run, as readers get it. The model is asked again; but if the run is aborted
+ * or gets a message before, this text stays in the conversation.
+ */
+const partialText = (run: StreamingState): string => {
+  const { chunks, accumulated } = run.answer
+  if (chunks === 0 || accumulated.text === '') return ''
+  return isNewlineDue(run) ? `\n${accumulated.text}` : accumulated.text
 }
 
 const lastChunk = (snapshot: unknown): DurableChunk => {

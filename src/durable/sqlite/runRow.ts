@@ -4,13 +4,16 @@ import { isJsonObject, type JsonObject } from '../../messages/json.ts'
 import type { PendingCall, Usage } from '../../messages/result.ts'
 import { isRunStatus, type RunInfo, type RunStatus } from '../runs.ts'
 import { type Base, baseIn } from './Items.ts'
-import { DamagedData, damaged, jsonIn, numberIn, type Row, textIn } from './SqliteFile.ts'
+import { jsonIn, numberIn, type Row, textIn } from './SqliteFile.ts'
+import { DamagedData, damaged } from './storeErrors.ts'
 
 /** The part of a run's row that each step writes. */
 export type Checkpoint = {
   status: RunStatus
   /** A process must continue the run, or show its readers its status. */
   isUnsettled: boolean
+  /** The time at which it continues by itself, while it waits. */
+  due: number | undefined
   recoveries: number
   /** Messages that its chart did not show. */
   hidden: number
@@ -27,6 +30,7 @@ export type Checkpoint = {
 export const notStarted: Omit<Checkpoint, 'packedSnapshot'> = {
   status: 'running',
   isUnsettled: true,
+  due: undefined,
   recoveries: 0,
   hidden: 0,
   step: 0,
@@ -69,7 +73,7 @@ export type RunSummary = Omit<RunRow, 'packedSnapshot'>
 
 /** The columns of a summary. */
 export const summaryColumns = `n, id, agent, status, live, life, recoveries, hidden, step, state, created, updated, prompt, forked_from, base,
-  counts, usage, pending, error, request, blocked, answer, metadata,
+  counts, usage, pending, error, request, blocked, answer, metadata, due,
   (SELECT json_group_array(tag) FROM tags WHERE tags.run = runs.n) AS tags`
 
 /** The public data of a run. */
@@ -88,6 +92,7 @@ export const infoOf = (run: RunSummary): RunInfo => ({
   createdAt: new Date(run.created),
   updatedAt: new Date(run.updated),
   recoveries: run.recoveries,
+  ...(run.due !== undefined && { dueAt: new Date(run.due) }),
   ...(run.forkedFrom !== undefined && { forkedFrom: run.forkedFrom }),
   ...(run.tags.length > 0 && { tags: [...run.tags] }),
   ...(run.metadata && { metadata: run.metadata }),
@@ -103,6 +108,7 @@ export const summaryOf = (row: Row): RunSummary => {
     agent: textIn(row, 'agent'),
     status,
     isUnsettled: numberIn(row, 'live') === 1,
+    due: row.due === null || row.due === undefined ? undefined : numberIn(row, 'due'),
     incarnation: numberIn(row, 'life'),
     recoveries: numberIn(row, 'recoveries'),
     hidden: numberIn(row, 'hidden'),

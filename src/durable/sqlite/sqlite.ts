@@ -1,14 +1,23 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../messages/errors.ts'
-import { callable, checkOptions, checkValue, oneOf, type Rule, rule } from '../../messages/optionRules.ts'
+import {
+  callable,
+  checkOptions,
+  checkValue,
+  oneOf,
+  orWrite,
+  type Rule,
+  rule,
+} from '../../messages/optionRules.ts'
 import { ChatRows } from './ChatRows.ts'
 import { StreamRows } from './ChunkLog.ts'
 import { CommandRows } from './CommandRows.ts'
 import { findDriver, type OpenDriver } from './driver.ts'
 import { ItemRows } from './Items.ts'
 import { RunRows } from './RunRows.ts'
-import { numberIn, SqliteFile, type Synchronous, shortWaitMs, whenFree } from './SqliteFile.ts'
+import { numberIn, SqliteFile, type Synchronous, shortWaitMs } from './SqliteFile.ts'
+import { whenFree } from './whenFree.ts'
 
 /** Options of {@link sqlite}. */
 export type SqliteOptions = {
@@ -44,7 +53,12 @@ const pagesInLog = 4000
  * @example const runs = await openRuns({ store: sqlite('runs.db'), agents: { janitor } })
  */
 export const sqlite = (path: string, options: SqliteOptions = {}): RunStore => {
-  checkValue('The path of a store', path, filePath)
+  // The sentence on a path that is not one of a file says what to write already.
+  checkValue(
+    'The path of a store',
+    path,
+    orWrite(filePath, (value) => (typeof value === 'string' && value ? undefined : "sqlite('runs.db')")),
+  )
   checkOptions<SqliteOptions>('The options of sqlite', options, {
     driver: callable,
     synchronous: oneOf('full', 'normal'),
@@ -72,7 +86,9 @@ const path = rule('the path of a file', (value) => typeof value === 'string' && 
 export const filePath: Rule = (name, value) =>
   typeof value === 'string' && /^(file:)?:memory:/.test(value)
     ? `${name} cannot be ":memory:": stored runs are there to survive their process. Write a path, such as sqlite('runs.db'); agent.send stores nothing.`
-    : path(name, value)
+    : typeof value === 'string' && /^\w{2,}:\/\//.test(value) && !value.startsWith('file:')
+      ? `${name} cannot be a URL: write the path of a file. For Postgres there is dbosRuns of statewire/dbos.`
+      : path(name, value)
 
 /** Refuses a missing folder. Each driver would report it in its own way, or make a file elsewhere. */
 const checkFolder = (path: string): void => {
@@ -95,7 +111,10 @@ const realPath = (path: string): string => {
 
 /** Refuses a file with two names: each has a log of its own, and SQLite would damage the file. */
 const checkLinks = (path: string): void => {
-  if ((statSync(path, { throwIfNoEntry: false })?.nlink ?? 1) > 1)
+  const entry = statSync(path, { throwIfNoEntry: false })
+  if (entry?.isDirectory())
+    throw new ConfigurationError(`"${path}" is a folder: write the path of a file in it, such as runs.db.`)
+  if ((entry?.nlink ?? 1) > 1)
     throw new ConfigurationError(
       `"${path}" has another name (a hard link), which SQLite cannot keep apart: delete one, or copy the file with runs.backup(path).`,
     )
@@ -114,7 +133,7 @@ const openTables = (given: string, openDriver: OpenDriver, synchronous: Synchron
   ])
   try {
     prepareTables(file)
-    file.watchLog()
+    file.watch()
   } catch (thrown) {
     file.close()
     throw thrown
@@ -216,6 +235,21 @@ const versions: readonly string[] = [
     PRIMARY KEY (run, id)
   ) WITHOUT ROWID;
   CREATE INDEX commands_by_run ON commands (run);
+  `,
+  `
+  -- \`due\`: the time at which a run that waits continues by itself, or from which on a command counts.
+  ALTER TABLE runs ADD COLUMN due INTEGER;
+  ALTER TABLE commands ADD COLUMN due INTEGER;
+  CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
+  CREATE INDEX commands_by_due ON commands (due) WHERE due IS NOT NULL;
+  `,
+  `
+  CREATE INDEX runs_by_agent ON runs (agent, n) WHERE id IS NOT NULL;
+  `,
+  `
+  -- \`sent\`: the time at which a command was stored.
+  ALTER TABLE commands ADD COLUMN sent INTEGER;
+  CREATE INDEX commands_by_sent ON commands (sent) WHERE due IS NULL;
   `,
 ]
 

@@ -1,8 +1,9 @@
 // @ts-check
+import { openTab } from './actions.js'
 import { arrange, element, setText } from './element.js'
 import { duration, plural } from './format.js'
 import { MarkdownFlow } from './MarkdownFlow.js'
-import { compactionLine, saidView } from './messageView.js'
+import { compactionLine, saidView, verdictView } from './messageView.js'
 import { state } from './store.js'
 import { messageForm, stepButton } from './tryAgain.js'
 
@@ -22,7 +23,9 @@ export class AttemptView {
   #text = new MarkdownFlow('text')
   #drafts = element('div', { class: 'drafts' })
   #mark = element('p', { class: 'mark-line' })
+  #wire = element('button', { type: 'button', class: 'link', hidden: true }, 'Show the request')
   #warnings = element('p', { class: 'warning-line' })
+  #verdicts = element('div', { class: 'verdicts' })
   #answer
   #cards = element('div', { class: 'cards' })
   /** @type {AttemptRow | undefined} */
@@ -42,6 +45,8 @@ export class AttemptView {
       this.#text.element,
       this.#drafts,
       this.#mark,
+      this.#wire,
+      this.#verdicts,
     )
     this.element.append(this.#before, this.#phase, this.#asked, this.#answer, this.#cards)
   }
@@ -70,14 +75,18 @@ export class AttemptView {
     setText(this.#meta, factsOf(attempt).join(' · '))
     this.#thoughts.hidden = thinking === ''
     setText(this.#thought, isRunning && text === '' ? 'Thinking …' : 'Thinking')
-    this.#thinking.show(thinking)
-    this.#text.show(text)
+    this.#thinking.show(thinking, !isRunning || text !== '')
+    this.#text.show(text, !isRunning)
     this.#text.element.hidden = text === ''
     const drafts = attempt.drafts.map(({ name, arguments: written }) => `${name || 'a tool'}(${written}`)
     setText(this.#drafts, drafts.join('\n'))
     setText(this.#warnings, attempt.warnings.join('\n'))
     this.#mark.classList.toggle('again', isPausing)
+    this.#verdicts.replaceChildren(...(attempt.verdicts ?? []).map(verdictView))
     setText(this.#mark, mark)
+    const { call } = attempt
+    this.#wire.hidden = mark === '' || call === null || this.#depth > 0
+    this.#wire.onclick = () => openTab('wire', call?.id ?? null)
   }
 
   /** Shows what is known from the first moment. @param {AttemptRow} attempt @param {AttemptRow | undefined} last @param {ActorRow | undefined} actor */
@@ -115,8 +124,11 @@ const factsOf = ({ startedAt, firstChunkAt, endedAt, chunks, usage, finish }) =>
 }
 
 /** The reason why an answer does not count, or what happens next. @param {AttemptRow} attempt @param {boolean} isPausing */
-const markOf = ({ failure, isVoid }, isPausing) => {
-  if (isPausing) return `${failure} The model is asked again after a pause.`
-  if (isVoid) return `${failure === '' ? 'This answer was discarded.' : failure} The model was asked again.`
-  return failure
+const markOf = ({ failure, isVoid, call, text, calls }, isPausing) => {
+  const status = call?.status && call.status >= 400 ? `Status ${call.status}. ` : ''
+  const nothing = text === '' && calls.length === 0 ? 'The answer was empty.' : 'This answer was discarded.'
+  const reason = failure === '' || /[.!?]$/.test(failure) ? failure : `${failure}.`
+  if (isPausing) return `${status}${reason} The model is asked again after a pause.`
+  if (isVoid) return `${status}${reason === '' ? nothing : reason} The model was asked again.`
+  return failure === '' ? '' : `${status}${failure}`
 }

@@ -3,7 +3,7 @@ import { choose } from './actions.js'
 import { arrange, element, setText } from './element.js'
 import { duration, plural } from './format.js'
 import { jsonView } from './jsonView.js'
-import { imagesView } from './messageView.js'
+import { imagesView, verdictView } from './messageView.js'
 import { state } from './store.js'
 import { argumentsForm } from './tryAgain.js'
 
@@ -61,10 +61,19 @@ export class ToolCard {
     const live = state.tools.get(row.callId)
     const images = row.images.length > 0 || live?.owner !== row.owner ? row.images : live.images
     const shown = row.result === null ? [] : images
-    const key = JSON.stringify([row.arguments, row.progress, row.result, row.isInDoubt, shown.length])
+    const key = JSON.stringify([
+      row.arguments,
+      row.progress,
+      row.result,
+      row.isInDoubt,
+      row.verdicts,
+      shown.length,
+    ])
     if (key === this.#key) return
     this.#key = key
     const parts = [line('Arguments', valueView(row.arguments))]
+    if (row.verdicts.length > 0)
+      parts.push(line('Policy', element('div', {}, ...row.verdicts.map(verdictView))))
     const last = row.progress.at(-1)
     if (last !== undefined && row.result === null) parts.push(line('Progress', progressView(last)))
     if (row.isInDoubt && row.result === null) parts.push(element('p', { class: 'note' }, doubt))

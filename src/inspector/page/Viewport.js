@@ -1,5 +1,6 @@
 // @ts-check
-import { byId } from './element.js'
+
+/** @typedef {Record<'fit' | 'follow' | 'larger' | 'smaller', HTMLButtonElement>} Buttons */
 
 /** Limits of the scale that is chosen automatically: a smaller chart could not be read. */
 const largest = 1.15
@@ -26,17 +27,17 @@ export class Viewport {
   /** @type {Element | null} */
   #active = null
   #host
-  #fit = byId('zoom-fit', HTMLButtonElement)
-  #follow = byId('zoom-follow', HTMLButtonElement)
+  #buttons
 
-  /** @param {HTMLElement} host */
-  constructor(host) {
+  /** @param {HTMLElement} host @param {Buttons | null} [buttons] */
+  constructor(host, buttons = null) {
     this.#host = host
+    this.#buttons = buttons
     new ResizeObserver(() => this.#arrange(false)).observe(host)
-    this.#fit.addEventListener('click', () => this.#choose('fit'))
-    this.#follow.addEventListener('click', () => this.#choose('follow'))
-    byId('zoom-in', HTMLButtonElement).addEventListener('click', () => this.#zoom(1.25))
-    byId('zoom-out', HTMLButtonElement).addEventListener('click', () => this.#zoom(0.8))
+    buttons?.fit.addEventListener('click', () => this.#choose('fit'))
+    buttons?.follow.addEventListener('click', () => this.#choose('follow'))
+    buttons?.larger.addEventListener('click', () => this.#zoom(1.25))
+    buttons?.smaller.addEventListener('click', () => this.#zoom(0.8))
     host.addEventListener('wheel', (event) => this.#wheel(event), { passive: false })
     host.addEventListener('pointerdown', (event) => this.#drag(event))
     this.#mark()
@@ -57,6 +58,10 @@ export class Viewport {
     this.#arrange(!isFirst)
   }
 
+  get #footer() {
+    return this.#buttons ? footer : margin
+  }
+
   /** @param {'follow' | 'fit' | 'free'} mode */
   #choose(mode) {
     this.#mode = mode
@@ -65,8 +70,8 @@ export class Viewport {
   }
 
   #mark() {
-    this.#fit.setAttribute('aria-pressed', String(this.#mode === 'fit'))
-    this.#follow.setAttribute('aria-pressed', String(this.#mode === 'follow'))
+    this.#buttons?.fit.setAttribute('aria-pressed', String(this.#mode === 'fit'))
+    this.#buttons?.follow.setAttribute('aria-pressed', String(this.#mode === 'follow'))
   }
 
   /** @param {boolean} isSmooth */
@@ -78,14 +83,14 @@ export class Viewport {
       const { width, height } = svg.viewBox.baseVal
       const room = {
         width: this.#host.clientWidth - 2 * margin,
-        height: this.#host.clientHeight - margin - footer,
+        height: this.#host.clientHeight - margin - this.#footer,
       }
       const fit = Math.min(room.width / width, room.height / height, largest)
       this.#scale = this.#mode === 'fit' ? fit : Math.max(fit, readable)
       const box = this.#active?.querySelector('rect')?.getBBox() ?? { x: 0, y: 0, width: 0, height }
       this.#x = place(this.#host.clientWidth, width * this.#scale, (box.x + box.width / 2) * this.#scale)
       this.#y = place(
-        this.#host.clientHeight - (footer - margin),
+        this.#host.clientHeight - (this.#footer - margin),
         height * this.#scale,
         (box.y + box.height / 2) * this.#scale,
       )

@@ -5,16 +5,25 @@ import { apply, changed, shownMoment, state } from './store.js'
 
 let stopListening = () => {}
 
+/** The stored run that is shown, by its id, until its actor is known. @type {string | null} */
+let chosenRun = null
+
 /** Listens to the source; again when another actor is chosen, because a stream is about one actor. */
 export const connect = () => {
   stopListening()
   stopListening = listen(
-    state.chosen,
+    chosenRun ?? state.chosen,
     (message) => {
       state.connection = isRecorded() ? 'recorded' : 'open'
       apply(message)
+      if (chosenRun !== null && message.watched) state.chosen = message.watched.id
     },
-    () => {
+    (isRefused) => {
+      if (isRefused && (chosenRun ?? state.chosen) !== null) {
+        choose(null)
+        state.notice = 'The run of this address is not kept any more: this is the newest one.'
+        return
+      }
       state.connection = 'lost'
       changed()
     },
@@ -23,10 +32,30 @@ export const connect = () => {
 
 /** @param {number | null} id null follows the newest run */
 export const choose = (id) => {
-  if (id === state.chosen) return
+  state.notice = ''
+  if (id === state.chosen && chosenRun === null) return
+  chosenRun = null
   state.chosen = id
   state.pastSeq = null
+  state.call = null
   connect()
+  changed()
+}
+
+/** Shows what an address names: an actor by its number, or a stored run by its id. @param {number | string | null} id */
+export const chooseAddressed = (id) => {
+  const isRun = typeof id === 'string'
+  chosenRun = isRun ? id : null
+  state.chosen = isRun ? null : id
+  connect()
+  changed()
+}
+
+/** Lists the next older stored runs that fit. */
+export const showOlder = async () => {
+  const { text, status } = state.wanted
+  const response = await ask(`older?${new URLSearchParams({ text, status })}`).catch(() => undefined)
+  if (response?.ok) state.hasMoreStored = (await response.json()).hasMore
   changed()
 }
 
@@ -36,9 +65,10 @@ export const goTo = (seq) => {
   changed()
 }
 
-/** @param {string} tab */
-export const openTab = (tab) => {
+/** Shows a tab; of the wire, also a request. @param {string} tab @param {number | null} [call] */
+export const openTab = (tab, call = null) => {
   state.tab = tab
+  state.call = call
   changed()
 }
 
@@ -135,24 +165,26 @@ export const ask = async (path) => {
 }
 
 /**
- * Listens to the messages about an actor; null is the newest run.
+ * Listens to the messages about an actor, or a stored run by its id; null is the newest run.
  *
- * @param {number | null} actor
+ * @param {number | string | null} actor
  * @param {(message: FeedMessage) => void} onMessage
- * @param {() => void} onLost
+ * @param {(isRefused: boolean) => void} onLost
  * @returns {() => void} ends it
  */
 const listen = (actor, onMessage, onLost) => {
   if (recording) {
     const { actors, limits, watched } = recording
-    const id = actor ?? actors.find(({ parent }) => parent === null)?.id ?? 0
+    const known = actors.find(({ id, run }) => id === actor || (run !== '' && run === actor))
+    const id = known?.id ?? actors.find(({ parent }) => parent === null)?.id ?? 0
     const first = watched[id]
     onMessage({ isFirst: true, limits, actors, ...(first && { watched: { ...first, isFirst: true } }) })
     return () => {}
   }
-  const source = new EventSource(actor === null ? 'events' : `events?actor=${actor}`)
+  const what = typeof actor === 'string' ? { run: actor } : actor === null ? {} : { actor: String(actor) }
+  const source = new EventSource(`events?${new URLSearchParams(what)}`)
   source.onmessage = ({ data }) => onMessage(JSON.parse(data))
-  source.onerror = onLost
+  source.onerror = () => onLost(source.readyState === EventSource.CLOSED)
   return () => source.close()
 }
 

@@ -1,10 +1,13 @@
 // @ts-check
-import { connect, openTab } from './actions.js'
+import { openTab } from './actions.js'
+import { startAddress } from './address.js'
 import { startBanner } from './banner.js'
 import { startChart } from './chart.js'
 import { startConversation } from './conversation.js'
 import { byId } from './element.js'
+import { startKeys } from './keys.js'
 import { startContext, startTimeline, startTransitions } from './moments.js'
+import { startPanes } from './panes.js'
 import { startRecording } from './recording.js'
 import { onChange, state } from './store.js'
 import { startSubject } from './subject.js'
@@ -64,12 +67,17 @@ const all = [...bar.querySelectorAll('button')]
 const wide = matchMedia('(min-width: 1180px)')
 const tabs = () => all.filter((tab) => !(wide.matches && tab === chartTab))
 
+/** The tab that was brought into view. */
+let lastTab = ''
+
 const renderTabs = () => {
   chartTab.hidden = wide.matches
   for (const tab of all) {
     const isChosen = tab.id === `tab-${state.tab}`
     tab.setAttribute('aria-selected', String(isChosen))
     tab.tabIndex = isChosen ? 0 : -1
+    if (isChosen && tab.id !== lastTab) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    if (isChosen) lastTab = tab.id
     const panel = byId(tab.getAttribute('aria-controls') ?? '', HTMLElement)
     panel.hidden = !isChosen
     // A panel scrolls, so the keyboard must reach it.
@@ -105,6 +113,20 @@ wide.addEventListener('change', () => {
   renderTabs()
 })
 
+const more = byId('tabs-more', HTMLButtonElement)
+
+/** Shows that there are more tabs than the row has room for. */
+const markMore = () => {
+  const left = bar.scrollWidth - bar.clientWidth - bar.scrollLeft
+  more.hidden = left < 4
+  bar.classList.toggle('cut-before', bar.scrollLeft > 3)
+  bar.classList.toggle('cut-after', left > 3)
+}
+
+more.addEventListener('click', () => bar.scrollBy({ left: bar.clientWidth * 0.7, behavior: 'smooth' }))
+bar.addEventListener('scroll', markMore)
+new ResizeObserver(markMore).observe(bar)
+
 const startTabs = () => {
   onChange(renderTabs)
   renderTabs()
@@ -124,4 +146,6 @@ startUsage()
 startWire()
 startRecording()
 startTimeline()
-connect()
+startPanes()
+startKeys()
+startAddress()

@@ -1,13 +1,13 @@
 // @ts-check
 import { choose, command } from './actions.js'
 import { arrange, byId, element } from './element.js'
-import { plural } from './format.js'
+import { clock, plural } from './format.js'
 import { jsonView } from './jsonView.js'
 import { onChange, rootOf, state } from './store.js'
 import { objectIn } from './tryAgain.js'
 
 /** @import { JsonObject, JsonValue } from '../../messages/json.ts' */
-/** @import { ActorRow, Command, QuestionRow } from '../protocol.ts' */
+/** @import { ActorRow, Command, HoldRow, QuestionRow } from '../protocol.ts' */
 
 const place = byId('banner', HTMLElement)
 
@@ -17,11 +17,17 @@ let made = new Map()
 const render = () => {
   const waiting = otherRuns()
   const shown = state.questions.map((row) => kept(row.callId, [row, statusOf(row)], () => questionView(row)))
+  const { hold } = state
+  if (hold) shown.unshift(kept('hold', [hold, state.watched], () => holdView(hold)))
   if (waiting.length > 0) {
     const names = waiting.map(({ id, title, name }) => [id, title, name])
     shown.push(kept('others', [names], () => othersView(waiting)))
   }
-  const wanted = new Set([...state.questions.map(({ callId }) => callId), 'others'])
+  const wanted = new Set([
+    ...state.questions.map(({ callId }) => callId),
+    'others',
+    ...(hold ? ['hold'] : []),
+  ])
   made = new Map([...made].filter(([id]) => wanted.has(id)))
   arrange(place, shown)
 }
@@ -45,6 +51,22 @@ const otherRuns = () => {
   const roots = new Set(waiting.map(({ id }) => rootOf(id)))
   if (state.questions.length > 0) roots.delete(rootOf(state.watched))
   return [...roots].flatMap((row) => (row && row.id !== state.watched ? [row] : []))
+}
+
+/** The policy holds the run: nothing begins until its check has ended. @param {HoldRow} hold */
+const holdView = ({ state: held, checks, since }) => {
+  const running = checks.length > 0 ? ` while ${checks.join(', ')} ${checks.length > 1 ? 'run' : 'runs'}` : ''
+  return element(
+    'section',
+    { class: 'waits hold', role: 'status' },
+    element(
+      'p',
+      {},
+      'The policy holds this run in the state ',
+      element('strong', {}, held),
+      `${running}, since ${clock(since)}.`,
+    ),
+  )
 }
 
 /** @param {QuestionRow} row */

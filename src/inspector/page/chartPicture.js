@@ -54,8 +54,8 @@ export const svgOf = (text, chart) => {
   return { svg: own, styles }
 }
 
-/** Marks the main path and the ends of the run. A file of an older version has neither. @param {SVGSVGElement} svg @param {ChartView} chart */
-const classify = (svg, { transitions, mainPath = [], ends = {} }) => {
+/** Marks the ends of the run, and says what an arrow is taken for. @param {SVGSVGElement} svg @param {ChartView} chart */
+const classify = (svg, { transitions, ends = {} }) => {
   const words = new Map(
     transitions.map(({ name, label, guard = '' }) => [name, guard === '' ? label : `${label} [${guard}]`]),
   )
@@ -63,8 +63,6 @@ const classify = (svg, { transitions, mainPath = [], ends = {} }) => {
     /** @type {string[]} */
     const names = JSON.parse(edge.getAttribute('data-transitions') ?? '[]')
     if (!edge.querySelector('title')) edge.prepend(titleOf(names.map((name) => words.get(name) || 'always')))
-    if (mainPath.length > 0 && !edge.classList.contains('internal'))
-      edge.classList.add(names.some((name) => mainPath.includes(name)) ? 'main' : 'side')
   }
   for (const row of svg.querySelectorAll('[data-transition]')) {
     const id = innerOf(row.getAttribute('data-transition') ?? '')
@@ -105,6 +103,11 @@ export const outlineOf = (chart) => {
     const parent = parents.get(id)
     return !isFolded || parent === null || parent === undefined || parent === root ? id : top(parent)
   }
+  /** Spaces that SVG keeps, for a state inside of an inner one. @param {string} id @returns {string} */
+  const indent = (id) => {
+    const parent = parents.get(id) ?? ''
+    return parent === '' || parent === top(id) ? '' : `\u2003${indent(parent)}`
+  }
   const isBox = (/** @type {ChartState} */ { id }) => top(id) === id
   const folded = chart.states.filter((state) => !isBox(state))
   return {
@@ -115,7 +118,7 @@ export const outlineOf = (chart) => {
       type: isFolded && state.id !== root && state.type === 'compound' ? 'atomic' : state.type,
     })),
     transitions: [
-      ...folded.map(({ id, key }) => rowOf(id, key, top(id))),
+      ...folded.map(({ id, key }) => rowOf(id, `${indent(id)}${key}`, top(id))),
       ...chart.transitions.flatMap((transition) => {
         const source = top(transition.source)
         const targets = transition.targets.map(top).filter((target) => !isFolded || target !== source)

@@ -1,6 +1,6 @@
 // @ts-check
 import { element, setText } from './element.js'
-import { number, plural } from './format.js'
+import { number, plural, size } from './format.js'
 import { jsonView } from './jsonView.js'
 
 /** @import { JsonValue } from '../../messages/json.ts' */
@@ -110,10 +110,6 @@ export const fold = (title, ...content) =>
 
 /** @param {string} text */
 const gap = (text) => element('span', { class: 'gap' }, text)
-
-/** @param {number} characters */
-const size = (characters) =>
-  characters < 1_024 ? `${number(characters)} characters` : `${number(Math.round(characters / 1_024))} KiB`
 
 /** @param {string} text @returns {JsonValue | undefined} */
 const parsedJson = (text) => {

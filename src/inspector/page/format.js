@@ -18,10 +18,30 @@ export const timeOfDay = (at) => {
   return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
+/** The time of day of a start, with the date if it was another day. @param {number} at */
+export const clock = (at) => {
+  const date = new Date(at)
+  const time = date.toTimeString().slice(0, 5)
+  return date.toDateString() === new Date().toDateString()
+    ? time
+    : `${date.toLocaleDateString('en', { month: 'short', day: 'numeric' })}, ${time}`
+}
+
+/** The tokens of a run in a word. @param {{ inputTokens?: number, outputTokens?: number } | null} usage */
+export const tokens = (usage) => {
+  const sum = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
+  if (sum === 0) return ''
+  return sum < 10_000 ? `${number(sum)} tokens` : `${number(Math.round(sum / 1_000))}k tokens`
+}
+
 const grouped = new Intl.NumberFormat('en')
 
 /** @param {number} value */
 export const number = (value) => grouped.format(value)
+
+/** The size of a text. @param {number} characters */
+export const size = (characters) =>
+  characters < 1_024 ? `${number(characters)} characters` : `${number(Math.round(characters / 1_024))} KiB`
 
 const cheap = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 6 })
 const usual = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })

@@ -2,7 +2,7 @@
 import { element } from './element.js'
 import { number, plural } from './format.js'
 
-/** @import { CompactionRow, ImageRow, MessageRow } from '../protocol.ts' */
+/** @import { CompactionRow, ImageRow, MessageRow, VerdictRow } from '../protocol.ts' */
 
 /** @param {ImageRow[]} images @param {string} alt */
 export const imagesView = (images, alt) =>
@@ -38,6 +38,43 @@ export const historyView = (history) => {
   })
   return made
 }
+
+/** The words for a verdict, by what it is on. */
+const verdictWords = {
+  Prompt: {
+    pass: 'The policy accepted the prompt',
+    ask: 'The policy asks about the prompt',
+    refuse: 'The policy refused the prompt',
+  },
+  Calls: {
+    pass: 'The policy allowed the call',
+    ask: 'The policy asks a person',
+    refuse: 'The policy refused the call',
+  },
+  Results: {
+    pass: 'The policy passed the result on',
+    ask: 'The policy asks about the result',
+    refuse: 'The policy withheld the result',
+  },
+  Tasks: {
+    pass: 'The policy passed the result of a background agent on',
+    ask: 'The policy asks about the result of a background agent',
+    refuse: 'The policy withheld the result of a background agent',
+  },
+  Answer: {
+    pass: 'The policy accepted the answer',
+    ask: 'The policy asks about the answer',
+    refuse: 'The policy refused the answer',
+  },
+}
+
+/** A verdict of the policy, with its reason. @param {VerdictRow} row */
+export const verdictView = ({ gate, verdict, state, reason }) =>
+  element(
+    'p',
+    { class: `verdict ${verdict}` },
+    `${verdictWords[gate][verdict]}${state === '' ? '' : ` in the state ${state}`}${reason === '' ? '' : `: ${reason}`}`,
+  )
 
 const reasons = {
   full: 'the conversation was about to become too long',

@@ -33,7 +33,7 @@ const renderTransitions = () => {
   const kept = number(state.limits.moments)
   const lost = plural(state.droppedMoments, 'earlier moment')
   const notes = [
-    actor()?.run
+    state.moments[0]?.event === 'stored'
       ? 'The states of a stored run, each time the store was read. Its transitions are not stored.'
       : '',
     state.droppedMoments > 0 ? `${lost} no longer kept: only the last ${kept} moments are.` : '',
@@ -158,6 +158,8 @@ byId('panel-context', HTMLElement).append(content, nothing)
 
 /** The parts that a person opened or closed stay so from moment to moment. @type {Map<string, boolean>} */
 const opened = new Map()
+/** The searches of a person, by the part that they are in. @type {Map<string, { words: string, isOpen: boolean }>} */
+const searches = new Map()
 /** @type {typeof state.past} */
 let shownPast = null
 
@@ -165,7 +167,10 @@ const renderContext = () => {
   if (state.tab !== 'context') return
   fetchMoment()
   const { past } = state
-  if (past === shownPast) return
+  // A person who types a search is not disturbed by the next moment.
+  const isTyping =
+    document.activeElement instanceof HTMLInputElement && content.contains(document.activeElement)
+  if (past === shownPast || isTyping) return
   shownPast = past
   content.replaceChildren()
   setText(nothing, past ? '' : 'Nothing to show yet.')
@@ -174,7 +179,9 @@ const renderContext = () => {
   /** @param {string} title @param {import('../../messages/json.ts').JsonValue} value @param {ReadonlySet<string>} [marked] */
   const add = (title, value, marked) => {
     if (value === '⟨undefined⟩') return
-    const view = jsonView(value, { openTo: 1, opened, ...(marked && { changed: marked }) })
+    const kept = searches.get(title) ?? { words: '', isOpen: false }
+    searches.set(title, kept)
+    const view = jsonView(value, { openTo: 1, opened, kept, ...(marked && { changed: marked }) })
     content.append(element('h3', {}, title), view)
   }
   add('Event', past.event)

@@ -1,7 +1,7 @@
 // @ts-check
-import { choose, connect, isRecorded, openRecording } from './actions.js'
+import { chooseAddressed, isRecorded, openRecording } from './actions.js'
 import { byId, element } from './element.js'
-import { changed, onChange, state } from './store.js'
+import { onChange, state } from './store.js'
 
 const links = byId('export', HTMLElement)
 const page = byId('export-page', HTMLAnchorElement)
@@ -20,9 +20,8 @@ const open = async (file) => {
     problem.textContent = 'This file is not a run that the inspector exported as JSON.'
     return
   }
-  choose(null)
-  connect()
-  changed()
+  state.pastSeq = null
+  chooseAddressed(null)
 }
 
 /** @param {string} text */

@@ -1,6 +1,6 @@
 // @ts-check
 
-/** @import { ActorRow, AttemptRow, FeedMessage, MessageRow, MomentRow, PastMoment, QuestionRow, ToolRow, Watched } from '../protocol.ts' */
+/** @import { ActorRow, AttemptRow, FeedMessage, HoldRow, MessageRow, MomentRow, PastMoment, QuestionRow, ToolRow, Watched } from '../protocol.ts' */
 
 /** Everything that the page knows, and what the person has chosen. Views read it; only this file and `actions.js` write it. */
 export const state = {
@@ -30,6 +30,8 @@ export const state = {
   tools: new Map(),
   /** @type {QuestionRow[]} */
   questions: [],
+  /** The wait for the policy of the run. @type {HoldRow | null} */
+  hold: null,
   /** @type {NonNullable<Watched['usage']> | null} */
   usage: null,
   /** The moment that is looked at; null is live. @type {number | null} */
@@ -37,6 +39,12 @@ export const state = {
   /** The whole data of a moment, from the server. @type {PastMoment | null} */
   past: null,
   tab: 'conversation',
+  /** The request that the wire shows; null for the last one. @type {number | null} */
+  call: null,
+  /** The runs that are listed: those with these words, and with this status. */
+  wanted: { text: '', status: '' },
+  /** A sentence about the last wish that could not be met. */
+  notice: '',
 }
 
 /** @type {Set<() => void>} */
@@ -132,13 +140,18 @@ const applyWatched = (watched) => {
   if (watched.history) state.history = watched.history
   for (const tool of watched.tools ?? []) state.tools.set(tool.callId, tool)
   if (watched.questions) state.questions = watched.questions
+  if (watched.hold !== undefined) state.hold = watched.hold
   if (watched.usage !== undefined) state.usage = watched.usage
 }
 
+/** The actor that was shown last. @type {number | null} */
+let shownBefore = null
+
 /** @param {number} id the actor that is shown from now on */
 const forget = (id) => {
-  // A new connection shows the same actor: a person who looks at the past stays there.
-  if (state.watched !== id) state.pastSeq = null
+  // A new connection shows the same actor: a person who looks at the past stays there. So does one who comes from a link.
+  if (shownBefore !== null && shownBefore !== id) state.pastSeq = null
+  shownBefore = id
   state.watched = id
   state.moments = []
   state.generation += 1
@@ -148,6 +161,7 @@ const forget = (id) => {
   state.attempts = []
   state.tools = new Map()
   state.questions = []
+  state.hold = null
   state.usage = null
   state.past = null
 }

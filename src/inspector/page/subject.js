@@ -1,7 +1,7 @@
 // @ts-check
 import { command } from './actions.js'
 import { byId, setText } from './element.js'
-import { duration, plural } from './format.js'
+import { clock, dollars, duration, plural, tokens } from './format.js'
 import { actor, onChange, shownIndex, shownMoment, state } from './store.js'
 
 const main = byId('main', HTMLElement)
@@ -12,6 +12,7 @@ const failure = byId('failure', HTMLElement)
 const abort = byId('abort', HTMLButtonElement)
 const restart = byId('restart', HTMLButtonElement)
 const connection = byId('connection', HTMLElement)
+const notice = byId('notice', HTMLElement)
 
 /** The answer to the last command, and the actor that it was for. @type {{ actor: number | null, text: string }} */
 let reply = { actor: null, text: '' }
@@ -29,6 +30,7 @@ const render = () => {
   empty.hidden = shown !== undefined
   setText(connection, words[state.connection])
   connection.className = state.connection
+  setText(notice, state.notice)
   if (!shown) return
   const isPast = state.pastSeq !== null
   const moment = shownMoment()
@@ -43,8 +45,12 @@ const render = () => {
     shown.title ? shown.name : '',
     shown.run === '' || shown.run === shown.title ? '' : `run ${shown.run}`,
     now,
+    shown.model,
+    clock(shown.createdAt),
     duration(elapsed),
-    reads > 0 && shown.run === '' ? plural(reads, 'chunk') : '',
+    isPast ? '' : tokens(shown.usage),
+    isPast || shown.usage?.cost === undefined ? '' : dollars(shown.usage.cost),
+    reads > 0 ? plural(reads, 'chunk') : '',
   ]
   facts.replaceChildren(badge(isPast ? 'past' : shown.status), ...parts.filter(Boolean).map(part))
   // The conversation ends with it.

@@ -1,7 +1,7 @@
 // @ts-check
-import { choose } from './actions.js'
+import { choose, showOlder } from './actions.js'
 import { arrange, byId, element, setText } from './element.js'
-import { duration, number, plural } from './format.js'
+import { clock, dollars, duration, number, plural, tokens } from './format.js'
 import { changed, onChange, rootOf, state } from './store.js'
 
 /** @import { ActorRow } from '../protocol.ts' */
@@ -10,6 +10,10 @@ import { changed, onChange, rootOf, state } from './store.js'
 const tree = byId('tree', HTMLElement)
 const follow = byId('follow', HTMLButtonElement)
 const forgotten = byId('forgotten', HTMLElement)
+const find = byId('find', HTMLInputElement)
+const status = byId('status', HTMLSelectElement)
+const found = byId('found', HTMLElement)
+const older = byId('older', HTMLButtonElement)
 
 /** The item that the Tab key reaches. @type {number | null} */
 let current = null
@@ -25,7 +29,7 @@ const makeItem = (id) => {
   const more = element('span', { class: 'more' })
   const count = element('span', { class: 'count' })
   const time = element('span', { class: 'time' })
-  const item = element('div', { role: 'treeitem' }, twist, dot, name, more, count, time)
+  const item = element('div', { role: 'treeitem' }, twist, dot, name, count, time, more)
   item.addEventListener('click', () => select(id))
   twist.addEventListener('click', (event) => {
     const branch = visible(branches()).find(({ actor }) => actor.id === id)
@@ -52,7 +56,8 @@ const renderItem = (branch) => {
   made.dot.className = `dot ${actor.status.replace(' ', '-')}`
   made.dot.title = actor.status
   setText(made.name, actor.title || actor.name)
-  made.name.title = actor.title || actor.name
+  made.name.title = [actor.title || actor.name, actor.failure].filter(Boolean).join('\n')
+  item.classList.toggle('failed', actor.status === 'failed')
   setText(made.more, level === 1 ? factsOf(branch) : '')
   setText(made.count, count > 1 ? `×${count}` : '')
   const lasted = (actor.endedAt ?? Date.now()) - actor.createdAt
@@ -63,16 +68,20 @@ const renderItem = (branch) => {
 /** @param {Branch} branch */
 const factsOf = ({ actor }) => {
   const isRunning = actor.status === 'active' || actor.status === 'waiting'
+  const { cost } = actor.usage ?? {}
   const facts = [
-    actor.run === '' ? '' : actor.name,
+    clock(actor.createdAt),
     isRunning ? actor.state : actor.status,
-    actor.reads > 0 && actor.run === '' ? plural(actor.reads, 'chunk') : '',
+    actor.model || (actor.run === '' ? '' : actor.name),
+    tokens(actor.usage),
+    cost === undefined ? '' : dollars(cost),
   ]
   return facts.filter(Boolean).join(' · ')
 }
 
 const render = () => {
-  const shown = visible(branches())
+  const all = branches()
+  const shown = visible(all)
   if (!shown.some(({ actor }) => actor.id === current)) current = state.watched ?? shown[0]?.actor.id ?? null
   arrange(tree, shown.map(renderItem))
   for (const id of items.keys()) if (!state.actors.has(id)) items.delete(id)
@@ -81,9 +90,12 @@ const render = () => {
   const kept = number(state.limits.runs)
   const notes = [
     state.droppedRuns > 0 ? `${lost} no longer kept: only the last ${kept} finished runs are.` : '',
-    state.hasMoreStored ? `Only the newest ${kept} stored runs are shown.` : '',
   ]
   setText(forgotten, notes.filter(Boolean).join(' '))
+  const isWanted = state.wanted.text !== '' || state.wanted.status !== ''
+  setText(found, isWanted ? `${number(all.length)} of ${plural(runsInAll(), 'run')}` : '')
+  older.hidden = !state.hasMoreStored
+  setText(older, isWanted ? 'Search older runs' : 'Show older runs')
 }
 
 /** @param {number} id */
@@ -145,8 +157,36 @@ const press = (event) => {
   event.preventDefault()
 }
 
+const runsInAll = () => [...state.actors.values()].filter(({ parent }) => parent === null).length
+
+/** Shows the run below the one that is shown, or above it. @param {number} by */
+export const chooseNext = (by) => {
+  const runs = branches()
+  const at = runs.findIndex(({ actor }) => actor.id === rootOf(state.watched)?.id)
+  const next = runs[at === -1 ? 0 : at + by]
+  if (!next) return
+  current = next.actor.id
+  choose(next.actor.id)
+  items.get(next.actor.id)?.item.scrollIntoView({ block: 'nearest' })
+}
+
+const search = () => {
+  state.wanted = { text: find.value, status: status.value }
+  changed()
+}
+
 /** Starts the tree. It also counts the seconds of running actors. */
 export const startTree = () => {
+  find.addEventListener('input', search)
+  find.addEventListener('keydown', ({ key }) => {
+    if (key === 'Enter' && state.hasMoreStored && branches().length === 0) showOlder()
+  })
+  status.addEventListener('change', search)
+  older.addEventListener('click', async () => {
+    older.disabled = true
+    await showOlder()
+    older.disabled = false
+  })
   tree.addEventListener('keydown', press)
   follow.addEventListener('click', () => choose(null))
   onChange(render)
@@ -184,7 +224,30 @@ const branches = () => {
       return []
     })
   }
-  return below(null, 1).sort((a, b) => b.actor.createdAt - a.actor.createdAt || b.actor.id - a.actor.id)
+  return below(null, 1)
+    .filter(({ actor }) => isWanted(actor))
+    .sort((a, b) => b.actor.createdAt - a.actor.createdAt || b.actor.id - a.actor.id)
+}
+
+/** Says whether a run has the words and the status that a person looks for. @param {ActorRow} actor */
+const isWanted = (actor) => {
+  const { text, status } = state.wanted
+  if (status !== '' && statusGroups[actor.status] !== status) return false
+  const words = [actor.title, actor.name, actor.run, actor.model, actor.state, actor.status, actor.failure]
+  return words.join('\n').toLowerCase().includes(text.trim().toLowerCase())
+}
+
+/** The choices of the filter that a status belongs to. @type {Readonly<Record<ActorRow['status'], string>>} */
+const statusGroups = {
+  created: 'active',
+  active: 'active',
+  waiting: 'waiting',
+  paused: 'waiting',
+  done: 'done',
+  failed: 'failed',
+  abandoned: 'failed',
+  aborted: 'aborted',
+  stopped: 'aborted',
 }
 
 /** @param {Branch} branch */

@@ -1,6 +1,6 @@
 // @ts-check
 import { byId, element } from './element.js'
-import { dollars, duration, number } from './format.js'
+import { dollars, duration, number, plural } from './format.js'
 import { actor, onChange, shownAttempts, shownMoment, state } from './store.js'
 
 /** @import { AttemptRow, ToolRow } from '../protocol.ts' */
@@ -37,16 +37,21 @@ const render = () => {
     ...attempts.flatMap((each) => attemptBar(each, now)),
     ...tools.map((each) => toolBar(each, now)),
   ]
-  const isStored = shown.run !== ''
+  const known = attempts.filter(({ startedAt }) => startedAt !== null)
+  const missing = attempts.length - known.length
   panel.replaceChildren(
-    ...(isStored ? [] : [element('h3', {}, 'Timing'), bars(timed, now)]),
+    ...(timed.length === 0 ? [] : [element('h3', {}, 'Timing'), bars(timed, now)]),
     element('h3', {}, 'Tokens'),
-    tokens(isStored ? [] : attempts),
-    ...(isStored
-      ? [element('p', { class: 'note' }, 'The times and tokens of each step are not stored.')]
-      : []),
+    tokens(known),
+    ...(missing > 0 ? [element('p', { class: 'note' }, missingNote(missing, known.length))] : []),
   )
 }
+
+/** @param {number} missing @param {number} known */
+const missingNote = (missing, known) =>
+  known === 0
+    ? 'Another process asked the model: the times and tokens of each step are not stored.'
+    : `Another process made the first ${plural(missing, 'step')}: their times and tokens are not stored.`
 
 /** @param {AttemptRow} attempt @param {number} now @returns {Bar[]} */
 const attemptBar = ({ step, attempt, startedAt, firstChunkAt, endedAt }, now) => {
@@ -54,10 +59,13 @@ const attemptBar = ({ step, attempt, startedAt, firstChunkAt, endedAt }, now) =>
   const to = Math.min(endedAt ?? now, now)
   const first = firstChunkAt !== null && firstChunkAt <= now ? firstChunkAt : null
   const waited = first === null ? '' : `first chunk after ${duration(first - startedAt)}`
-  const name = `Step ${step}${attempt > 0 ? `, try ${attempt + 1}` : ''}`
+  const name = stepName({ step, attempt })
   const note = [duration(to - startedAt), waited].filter(Boolean).join(', ')
   return [{ name, kind: 'model', from: startedAt, first, to, note }]
 }
+
+/** @param {Pick<AttemptRow, 'step' | 'attempt'>} attempt */
+const stepName = ({ step, attempt }) => `Step ${step}${attempt > 0 ? `, try ${attempt + 1}` : ''}`
 
 /** @param {ToolRow} tool @param {number} now @returns {Bar} */
 const toolBar = ({ name, startedAt, endedAt }, now) => {
@@ -113,7 +121,11 @@ const tokens = (attempts) => {
     'table',
     { class: hasCost ? 'wide' : '' },
     element('thead', {}, element('tr', {}, ...head)),
-    element('tbody', {}, ...attempts.map(({ step, usage, finish }) => row(`Step ${step}`, usage, finish))),
+    element(
+      'tbody',
+      {},
+      ...attempts.map((each) => row(stepName(each), each.usage, each.isVoid ? 'discarded' : each.finish)),
+    ),
     ...(total ? [element('tfoot', {}, row('Total', total, ''))] : []),
   )
 }

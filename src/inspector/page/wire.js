@@ -1,5 +1,5 @@
 // @ts-check
-import { actorKey, ask } from './actions.js'
+import { actorKey, ask, openTab } from './actions.js'
 import { byId, element, setText } from './element.js'
 import { duration } from './format.js'
 import { actor, onChange, shownMoment, state } from './store.js'
@@ -24,6 +24,8 @@ let isAsking = false
 let asked = ''
 /** The call that is shown. @type {number | null} */
 let chosen = null
+/** The call that the address named last. @type {number | null} */
+let addressed = null
 /** @type {Map<number, CallView>} */
 let views = new Map()
 
@@ -65,6 +67,10 @@ const load = async (id) => {
 const draw = (isStored) => {
   const now = state.pastSeq === null ? Infinity : (shownMoment()?.at ?? 0)
   const calls = view.calls.filter(({ at }) => at <= now)
+  if (state.call !== addressed && (state.call === null || calls.some(({ id }) => id === state.call))) {
+    addressed = state.call
+    chosen = state.call ?? chosen
+  }
   if (!calls.some(({ id }) => id === chosen)) chosen = calls.at(-1)?.id ?? null
   const open = chosen === null ? undefined : views.get(chosen)
   const looks = calls.map(({ id, endedAt, isDropped, exchanges }) => [
@@ -94,7 +100,8 @@ const focusAgain = (focused) => {
 
 /** @param {WireCallRow[]} calls @param {boolean} isStored */
 const noteOn = (calls, isStored) => {
-  if (isStored) return 'Requests and answers of stored runs are not stored: only live runs show them.'
+  if (calls.length === 0 && isStored)
+    return 'No request of this run was made while this inspector watched its process. Requests are not stored.'
   if (calls.length === 0) return 'No model has been asked yet.'
   if (view.forgotten > 0) return `The ${view.forgotten} oldest model calls are not kept.`
   return calls.some(({ isDropped }) => isDropped)
@@ -150,7 +157,8 @@ const tryButton = (call, index, calls) => {
       'data-call': String(id),
       'aria-expanded': String(id === chosen),
       click: () => {
-        chosen = id
+        chosen = addressed = id
+        openTab('wire', id)
         render()
       },
     },

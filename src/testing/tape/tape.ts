@@ -43,7 +43,7 @@ export const largestTape = 64 * 1024 * 1024
  * The tape as JSON that people can read and compare: bodies of requests over many lines, each read of an answer on its
  * own line.
  */
-export const tapeText = (exchanges: readonly TapedExchange[]): string =>
+const tapeText = (exchanges: readonly TapedExchange[]): string =>
   `{\n  "cassette": ${version},\n  "exchanges": [${exchanges.map((each) => `\n${exchangeText(each)}`).join(',')}\n  ]\n}\n`
 
 const exchangeText = ({ request, head, reads, end }: TapedExchange): string => {

@@ -53,30 +53,48 @@ const decisionsIn = (
   calls: readonly PendingCall[],
 ): Decisions => {
   const entries = new Map(resume.map((entry) => [entry.interruptId, entry]))
+  const thread = new Thread(messages)
   const decided = calls.flatMap((call) => {
     const decision =
       call.kind === 'answer'
-        ? answerIn(resultOf(call, messages))
+        ? answerIn(thread.resultOf(call), call)
         : approvalIn(entries.get(questionIdOf(call)), call)
     return decision === undefined ? [] : [[call.id, decision] as const]
   })
   return Object.fromEntries(decided)
 }
 
-/** The message that answers a call: one after the call was last made, with the arguments that wait for an answer now. */
-const resultOf = (
-  { id, name, arguments: args }: PendingCall,
-  messages: readonly JsonObject[],
-): JsonObject | undefined => {
-  const made = messages.findLastIndex(({ toolCalls }) => objectsIn(toolCalls).some((call) => call.id === id))
-  const [shown] = callsOf(messages[made]?.toolCalls, new Map()).filter(
-    (part) => part.type === 'toolCall' && part.id === id,
-  )
-  const isSame =
-    shown?.type !== 'toolCall' || (shown.name === name && stableJson(shown.arguments) === stableJson(args))
-  return isSame
-    ? messages.slice(made + 1).findLast(({ role, toolCallId }) => role === 'tool' && toolCallId === id)
-    : undefined
+/** A message, and its place in the thread. */
+type Placed = { message: JsonObject; at: number }
+
+/** The calls of a thread and their results, each under the id of its call: a thread may have thousands of both. */
+class Thread {
+  readonly #calls = new Map<JsonValue | undefined, Placed>()
+  readonly #results = new Map<JsonValue | undefined, Placed>()
+
+  constructor(messages: readonly JsonObject[]) {
+    messages.forEach((message, at) => {
+      for (const call of objectsIn(message.toolCalls)) this.#calls.set(call.id, { message: call, at })
+      if (message.role === 'tool') this.#results.set(message.toolCallId, { message, at })
+    })
+  }
+
+  /**
+   * The message that answers a call: one after the call was last made, with the arguments and the question that wait for an
+   * answer now. A client that does not send the question back is believed if the rest is the same.
+   */
+  resultOf({ id, name, arguments: args, question }: PendingCall): JsonObject | undefined {
+    const [made, result] = [this.#calls.get(id), this.#results.get(id)]
+    // A client may send nothing but its result.
+    if (!made) return result?.message
+    if (!result || result.at < made.at) return undefined
+    const asked = stringOr(question, made.message.encryptedValue)
+    if (asked !== question) return undefined
+    const shown = isJsonObject(made.message.function) ? made.message.function : {}
+    const given = parseArguments(stringOr(null, shown.arguments)).arguments
+    const isSame = shown.name === name && stableJson(given) === stableJson(args)
+    return isSame ? result.message : undefined
+  }
 }
 
 const approvalIn = (
@@ -98,10 +116,14 @@ const approvalIn = (
   }
 }
 
-const answerIn = (message: JsonObject | undefined): Decisions[string] | undefined => {
+const answerIn = (
+  message: JsonObject | undefined,
+  { question }: PendingCall,
+): Decisions[string] | undefined => {
   if (!message) return undefined
-  if (typeof message.error === 'string') return { result: message.error, isError: true }
-  return { result: textIn(message.content) }
+  const about = question === undefined ? {} : { question }
+  if (typeof message.error === 'string') return { result: message.error, isError: true, ...about }
+  return { result: textIn(message.content), ...about }
 }
 
 /** Reads the conversation. System messages are not for the client to write; activities and thoughts are not part of it. */

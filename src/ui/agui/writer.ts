@@ -13,6 +13,7 @@ import { parseArguments } from '../../model/toolArguments.ts'
 import { sourcesOf } from '../sources.ts'
 import { questionIdOf, shownErrorOf, type TurnEvent } from '../turn.ts'
 import { fileOf } from '../uiMessages/messages.ts'
+import { statePatch } from './statePatch.ts'
 
 /** A call that is being streamed; `text` is what was shown of its arguments. */
 type StreamedCall = { id: string; name: string; isBegun: boolean; text: string }
@@ -20,7 +21,7 @@ type StreamedCall = { id: string; name: string; isBegun: boolean; text: string }
 /** The message that is being shown. */
 type Open = { kind: 'TEXT' | 'REASONING'; id: string; text: string }
 
-export type AguiWriterOptions = {
+type AguiWriterOptions = {
   send: (event: JsonObject) => void
   threadId: string
   runId: string
@@ -43,6 +44,8 @@ export class AguiWriter {
   /** The message of the answer that is being streamed, to which its calls belong, too. */
   #answerId: string | undefined
   #followsResults: boolean
+  /** The state that the page has from this run. */
+  #state: JsonValue | undefined
 
   constructor(options: AguiWriterOptions) {
     this.#options = options
@@ -62,7 +65,7 @@ export class AguiWriter {
     else if (event.type === 'progress')
       this.#send('CUSTOM', { name: 'progress', value: { toolCallId: event.callId, value: event.value } })
     else if (event.type === 'data') this.#send('CUSTOM', { name: event.name, value: event.data })
-    else if (event.type === 'pageState') this.#send('STATE_SNAPSHOT', { snapshot: event.state })
+    else if (event.type === 'pageState') this.#pageState(event.state)
     else if (event.type === 'result') this.#result(event.result)
     else if (event.type === 'waits') this.#waits(event.calls)
     else if (event.type === 'end') this.#finish({ type: 'success' }, event.usage)
@@ -74,6 +77,14 @@ export class AguiWriter {
     this.#endCalls()
     if (error instanceof AbortedError) this.#finish({ type: 'cancelled' })
     else this.#send('RUN_ERROR', { message: this.#options.showError(error), code: 'run_failed' })
+  }
+
+  /** Sends the state as the changes to the one before, if this run has sent one: the page may have changed the one that it sent. */
+  #pageState(state: JsonValue): void {
+    const patch = this.#state === undefined ? undefined : statePatch(this.#state, state)
+    this.#state = state
+    if (!patch) this.#send('STATE_SNAPSHOT', { snapshot: state })
+    else if (patch.length > 0) this.#send('STATE_DELTA', { delta: patch })
   }
 
   get #run(): JsonObject {
@@ -223,6 +234,14 @@ export class AguiWriter {
     if (asked.length > 0) this.#send('MESSAGES_SNAPSHOT', { messages: this.#messages })
     // A call of a sub-agent: the client has not seen it.
     for (const call of calls) if (call.id.includes('/') && !this.#calls.has(call.id)) this.#call(call)
+    // A client keeps this value with the call, and sends it back with the result.
+    for (const { kind, id, question } of calls)
+      if (kind === 'answer' && question !== undefined)
+        this.#send('REASONING_ENCRYPTED_VALUE', {
+          subtype: 'tool-call',
+          entityId: id,
+          encryptedValue: question,
+        })
     if (asked.length === 0) this.#finish({ type: 'success' })
     else this.#finish({ type: 'interrupt', interrupts: asked.map(interruptFor) })
   }

@@ -1,4 +1,5 @@
-import { Agent, type AnyAgent } from '../../agent/Agent.ts'
+import { Agent } from '../../agent/Agent.ts'
+import type { AnyAgent } from '../../agent/options.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
 import type { JsonObject } from '../../messages/json.ts'
 import type { ChatMessage } from '../../messages/messages.ts'

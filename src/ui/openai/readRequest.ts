@@ -101,9 +101,13 @@ const readItems = (
   const add = (role: Message['role'], parts: Part[]) => {
     const last = messages.at(-1)
     // The calls of an answer may come one by one, and all their results after them.
-    if (role === 'model' && last?.role === 'model' && last.results.size === 0) last.parts.push(...parts)
-    else messages.push({ role, parts, results: new Map(), calls: new Map() })
-    for (const part of parts) if (part.type === 'toolCall') messages.at(-1)?.calls.set(part.id, part)
+    const isPart = role === 'model' && last?.role === 'model' && last.results.size === 0
+    const message: Message = isPart ? last : { role, parts: [], results: new Map(), calls: new Map() }
+    if (message !== last) messages.push(message)
+    for (const part of parts) {
+      message.parts.push(part)
+      if (part.type === 'toolCall') message.calls.set(part.id, part)
+    }
   }
   for (const item of items) {
     if (item.role === 'system' || item.role === 'developer')

@@ -77,19 +77,21 @@ export const uiMessageHandler = <For extends Served>(
   }
 
   const readStored = async (request: Request): Promise<Response> => {
-    const [, id = '', what] = /\/([^/]+)\/(stream|messages)\/?$/.exec(new URL(request.url).pathname) ?? []
+    const { pathname, searchParams } = new URL(request.url)
+    const [, id = '', what] = /\/([^/]+)\/(stream|messages)\/?$/.exec(pathname) ?? []
     if (!what) throw new HttpError(404, 'This address does not exist. Use POST to ask.', 'not_found')
     const chatId = chatIdOf(decodedSegment(id))
     await admit(request, chatId, new PageChannel({}).page)
     const chats = await find(request, chatId, {})
     if (what === 'messages') {
-      const history = request.method === 'GET' ? await chats.history(chatId) : undefined
+      const history =
+        request.method === 'GET' ? await chats.history(chatId, searchParams.has('now')) : undefined
       if (history) return Response.json(uiMessagesOf(history, showError))
     } else if (request.method === 'DELETE') {
       await chats.stop(chatId)
       return new Response(null, { status: 204 })
     } else {
-      const turn = await chats.current(chatId)
+      const turn = await chats.current(chatId, searchParams.get('prompt') ?? undefined)
       // Version 5 would show an answer that it already has twice.
       if (!turn || (turn.isOver && version === 5)) return new Response(null, { status: 204 })
       const { onError } = options
@@ -111,7 +113,7 @@ export const uiMessageHandler = <For extends Served>(
 export type UiTurn = { turn: Turn; messageId: string | undefined; decisions: Decisions }
 
 /** Shows a turn from its start, as a separate message. */
-export const newMessage = (turn: Turn): UiTurn => ({ turn, messageId: undefined, decisions: {} })
+const newMessage = (turn: Turn): UiTurn => ({ turn, messageId: undefined, decisions: {} })
 
 /** Starts the turn that a request of the AI SDK asks for. */
 export const startTurn = async (
@@ -135,7 +137,7 @@ export const startTurn = async (
 }
 
 /** The client that a turn is shown to. */
-export type UiClient = {
+type UiClient = {
   send: (chunk: UiChunk) => void
   clientVersion: 5 | 6 | 7
   showError: (error: unknown) => string

@@ -6,6 +6,7 @@ import {
   type ToolResultPart,
   toolResultsOf,
 } from '../../messages/messages.ts'
+import { checkValue, listOf, object, orWrite } from '../../messages/optionRules.ts'
 import type { Usage } from '../../messages/result.ts'
 import { type Source, sourcesOf } from '../sources.ts'
 import { noDetails, outputOf, promptIdOf, shownErrorOf } from '../turn.ts'
@@ -29,8 +30,17 @@ export const uiMessagesOf = (
   history: readonly ChatMessage[],
   showError: (error: unknown) => string = noDetails,
 ): UiMessage[] => {
+  checkValue(
+    'The history of uiMessagesOf',
+    history,
+    orWrite(listOf(object), (value) =>
+      Array.isArray(Object(value).messages) ? 'uiMessagesOf(result.messages)' : undefined,
+    ),
+  )
   const messages: UiMessage[] = []
   const ids = new Set<string>()
+  /** The newest call of each id in the last answer: another turn may have used the same id. */
+  const open = new Map<string, JsonObject>()
   /** The id that the page gave, unless it gave it twice. */
   const idOf = (message: ChatMessage, index: number): string => {
     const given = promptIdOf(message)
@@ -43,9 +53,14 @@ export const uiMessagesOf = (
     const last = messages.at(-1)
     if (message.role === 'system') return
     if (message.role === 'user') {
-      for (const result of results) settle(last, result, showError)
+      for (const result of results) {
+        const call = open.get(result.id)
+        if (call) Object.assign(call, outcomeOf(result, showError))
+      }
       const parts = message.parts.flatMap(shownPart)
-      if (parts.length > 0) messages.push({ id: idOf(message, index), role: 'user', parts })
+      if (parts.length === 0) return
+      messages.push({ id: idOf(message, index), role: 'user', parts })
+      open.clear()
       return
     }
     const shown = message.parts.flatMap(shownPart)
@@ -61,7 +76,10 @@ export const uiMessagesOf = (
         ? last
         : { id: last ? answerIdOf(last.id) : `message-${index}`, role: 'assistant', parts: [] }
     if (answer !== last) messages.push(answer)
-    answer.parts.push(...parts)
+    for (const part of parts) {
+      answer.parts.push(part)
+      if ('toolCallId' in part) open.set(String(part.toolCallId), part)
+    }
     const usage = message.metadata?.usage
     if (usage !== undefined) answer.metadata = { usage }
   })
@@ -100,16 +118,6 @@ export const fileOf = (part: DataPart | LinkPart): { url: string; mediaType: str
     ? { url: `data:${part.mimeType};base64,${part.data}`, mediaType: part.mimeType }
     : { url: part.url, mediaType: part.mimeType ?? 'application/octet-stream' }
 
-/** Adds a result to the newest call of its id: another turn may have used the same id. */
-const settle = (
-  message: UiMessage | undefined,
-  result: ToolResultPart,
-  showError: (error: unknown) => string,
-): void => {
-  const call = message?.parts.findLast(({ toolCallId }) => toolCallId === result.id)
-  if (call) Object.assign(call, outcomeOf(result, showError))
-}
-
 const outcomeOf = (
   result: ToolResultPart,
   showError: (error: unknown) => string,
@@ -132,8 +140,8 @@ type TypesOf<T> = T extends { readonly '~types'?: infer Types }
   ? NonNullable<Types>
   : { input: unknown; output: unknown }
 
-/** The metadata of an answer. */
-export type UiMetadata = { usage?: Usage }
+/** The metadata of an answer. `questions`: what the page was asked, by the ids of the calls of its own tools. */
+export type UiMetadata = { usage?: Usage; questions?: Record<string, string> }
 
 /** The data parts that a handler makes: see the guide. */
 export type UiData = { state: { state: string }; progress: JsonValue; restart: JsonObject }

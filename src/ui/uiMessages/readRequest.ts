@@ -15,7 +15,7 @@ import { HttpError } from '../request.ts'
 import { type Decisions, type Question, questionIdOf } from '../turn.ts'
 
 /** The request of a client of the AI SDK: a question, or decisions on the calls that its last message waits for. */
-export type UiRequest =
+type UiRequest =
   | { question: Question }
   | { messageId: string | undefined; decide: (calls: readonly PendingCall[]) => Decisions }
 
@@ -49,16 +49,38 @@ const decisionsIn = (
   calls: readonly PendingCall[],
   editedArgs: JsonValue | undefined,
 ): Decisions => {
-  const waiting = new Map<unknown, PendingCall>(calls.map((call) => [call.id, call]))
-  const decisions: [string, Decisions[string]][] = []
-  for (const part of partsOf(message)) {
-    const call = waiting.get(part.toolCallId)
-    if (!call) continue
-    const decision = decisionOf(part, call, isJsonObject(editedArgs) ? editedArgs : {})
-    if (decision !== undefined) decisions.push([call.id, decision])
-  }
+  // Of several parts under one id, the last one shows the call that waits. Each of the others would cost a comparison.
+  const shown = new Map<unknown, JsonObject>(partsOf(message).map((part) => [part.toolCallId, part]))
+  const edited = isJsonObject(editedArgs) ? editedArgs : {}
+  const questions = questionsIn(message)
+  const decided = calls.flatMap((call) => {
+    const part = shown.get(call.id)
+    if (!part) return []
+    const decision = call.kind === 'answer' ? answerOf(part, call, questions) : decisionOf(part, call, edited)
+    return decision === undefined ? [] : [[call.id, decision] as const]
+  })
   // An assignment would lose a call whose id is `__proto__`.
-  return Object.fromEntries(decisions)
+  return Object.fromEntries(decided)
+}
+
+/** The questions that the page was asked, by the ids of their calls: the parts of a page have no place for them. */
+const questionsIn = ({ metadata }: JsonObject): JsonObject =>
+  isJsonObject(metadata) && isJsonObject(metadata.questions) ? metadata.questions : {}
+
+const answerOf = (
+  part: JsonObject,
+  call: PendingCall,
+  questions: JsonObject,
+): Decisions[string] | undefined => {
+  const asked = ownValue(questions, call.id)
+  // A page that does not send its metadata is believed if it shows the same tool and arguments.
+  const { question = asked } = call
+  if ((asked !== undefined && asked !== question) || !showsCall(part, call)) return undefined
+  const about = call.question === undefined ? {} : { question: call.question }
+  const { state, output = null } = part
+  if (state === 'output-available') return { result: output, ...about }
+  if (state !== 'output-error') return undefined
+  return { result: textIn(part, 'errorText') ?? 'The tool failed.', isError: true, ...about }
 }
 
 const decisionOf = (
@@ -67,13 +89,6 @@ const decisionOf = (
   editedArgs: JsonObject,
 ): Decisions[string] | undefined => {
   const { state, output = null, approval } = part
-  if (call.kind === 'answer') {
-    if (!showsCall(part, call)) return undefined
-    if (state === 'output-available') return { result: output }
-    if (state === 'output-error')
-      return { result: textIn(part, 'errorText') ?? 'The tool failed.', isError: true }
-    return undefined
-  }
   // Version 5 of the client has no approvals: its pages answer with an output.
   const decided =
     state === 'approval-responded' ? approval : state === 'output-available' ? output : undefined

@@ -1,9 +1,12 @@
-import { Agent, type AnyAgent } from '../../agent/Agent.ts'
+import { Agent } from '../../agent/Agent.ts'
+import type { AnyAgent } from '../../agent/options.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
 import type { JsonObject } from '../../messages/json.ts'
 import { callable, checkOptions, object, type Rules } from '../../messages/optionRules.ts'
-import { AgentChats, WaitingRuns } from '../AgentChats.ts'
-import type { Chats } from '../turn.ts'
+import { safeText } from '../../messages/warn.ts'
+import { AgentChats } from '../AgentChats.ts'
+import { type Chats, noDetails } from '../turn.ts'
+import { WaitingRuns } from '../WaitingRuns.ts'
 import { clientVersion, showTurn, startTurn, type UiTurn } from './handler.ts'
 import type { UiChunk, UiChunkOf } from './messages.ts'
 
@@ -45,6 +48,12 @@ export class AgentChatTransport<Version extends 5 | 6 | 7 = 7> {
   readonly #chats: Chats
 
   constructor(options: AgentChatTransportOptions<Version>) {
+    if (typeof options === 'string' || 'api' in Object(options))
+      throw new ConfigurationError(
+        "An AgentChatTransport runs an agent in this process: for a server write new DefaultChatTransport({ api }) of 'ai'.",
+      )
+    if (options instanceof Agent)
+      throw new ConfigurationError('The agent is an option: write new AgentChatTransport({ agent }).')
     checkOptions('The options of AgentChatTransport', options, rules)
     const { agent } = options
     if (!(agent instanceof Agent))
@@ -68,7 +77,8 @@ export class AgentChatTransport<Version extends 5 | 6 | 7 = 7> {
   }
 
   #show(turn: UiTurn, abortSignal: AbortSignal | undefined): ReadableStream<UiChunkOf<Version>> {
-    const { clientVersion: version = 7, showError = messageOf } = this.#options
+    const { clientVersion: version = 7 } = this.#options
+    const showError = safeText(this.#options.showError ?? messageOf, noDetails())
     const left = new AbortController()
     const signal = abortSignal ? AbortSignal.any([abortSignal, left.signal]) : left.signal
     return new ReadableStream<UiChunkOf<Version>>({

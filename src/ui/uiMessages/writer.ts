@@ -6,7 +6,7 @@ import {
   type ToolResultPart,
   toolCallsOf,
 } from '../../messages/messages.ts'
-import type { FinishReason, PendingCall, Usage } from '../../messages/result.ts'
+import type { FinishReason, PendingCall } from '../../messages/result.ts'
 import { sourcesOf } from '../sources.ts'
 import { type Decisions, errorTextOf, outputOf, questionIdOf, shownErrorOf, type TurnEvent } from '../turn.ts'
 import { answerIdOf, fileOf, type UiChunk, type UiFinishReason } from './messages.ts'
@@ -67,7 +67,7 @@ export class UiMessageWriter {
     else if (event.type === 'pageState') return
     else if (event.type === 'result') this.#result(event.result)
     else if (event.type === 'waits') this.#waits(event.calls)
-    else this.#finish(event.finishReason, event.usage)
+    else this.#finish(event.finishReason, event.usage ? { usage: { ...event.usage } } : {})
   }
 
   /** Ends a turn that broke. */
@@ -203,7 +203,11 @@ export class UiMessageWriter {
       }
       if (call.kind !== 'answer') this.#askFor(call)
     }
-    this.#finish('toolCalls', undefined)
+    // The page sends its metadata back with the results of its tools, whose parts have no place for a question.
+    const questions = calls.flatMap(({ kind, id, question }) =>
+      kind === 'answer' && question !== undefined ? [[id, question] as const] : [],
+    )
+    this.#finish('toolCalls', questions.length > 0 ? { questions: Object.fromEntries(questions) } : {})
   }
 
   /** Shows a call as settled that runs here once the others are decided: the hooks do not continue by themselves otherwise. */
@@ -236,14 +240,13 @@ export class UiMessageWriter {
     }
   }
 
-  #finish(finishReason: FinishReason, usage: Usage | undefined): void {
+  #finish(finishReason: FinishReason, messageMetadata: JsonObject): void {
     this.#closePart()
     this.#endStep()
-    const messageMetadata = usage && { usage: { ...usage } }
     this.#send({
       type: 'finish',
       finishReason: finishReasons[finishReason],
-      ...(messageMetadata && { messageMetadata }),
+      ...(Object.keys(messageMetadata).length > 0 && { messageMetadata }),
     })
   }
 

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { Agent, reasoningOrchestrator, reflectionOrchestrator, tool } from '../../../src/index.ts'
+import { Agent, reasoningOrchestrator, reflectionOrchestrator, sleepTool, tool } from '../../../src/index.ts'
 
 /** The agents of the tests. Each call of a tool leaves a line in a file when it begins, and one when it has ended. */
 export const plannedAgents = (modelUrl: string, log: string) => {
@@ -34,6 +34,7 @@ export const plannedAgents = (modelUrl: string, log: string) => {
     noting('again', { onInterrupted: 'rerun' }),
     noting('doubt', { onInterrupted: 'ask' }),
     noting('wipe', { needsApproval: true }),
+    sleepTool(),
   ]
   const connection = { apiKey: 'none', baseUrl: modelUrl, retry: { maxRetries: 5, initialDelayMs: 20 } }
   const helper = new Agent('openai:planned', { ...connection, tools, name: 'helper' })

@@ -7,6 +7,8 @@ export type Journal = {
   stream: DurableChunk[][]
   writes: number
   commands: NumberedCommand[]
+  /** The run takes no more commands. */
+  isClosed: boolean
 }
 
 export const newJournal = (before?: Journal): Journal => ({
@@ -14,6 +16,7 @@ export const newJournal = (before?: Journal): Journal => ({
   stream: before?.stream ?? [],
   writes: 0,
   commands: before?.commands ?? [],
+  isClosed: false,
 })
 
 /** The process dies at the n-th moment at which it matters; undefined: it lives on. */
@@ -103,6 +106,10 @@ const unordered = (journal: Journal, incarnation: Incarnation, byPlace: boolean)
       journal.stream.push([...chunks])
       await survive()
     },
-    commands: async (after) => journal.commands.filter(({ number }) => number > after),
+    commands: async (after, isEnd) => {
+      const found = journal.commands.filter(({ number }) => number > after)
+      if (isEnd) journal.isClosed ||= found.length === 0
+      return found
+    },
   }
 }

@@ -3,7 +3,7 @@ export type Plan = { id: string; turns: PlannedTurn[] }
 
 export type PlannedCall = {
   name: string
-  input: { what?: string; ms?: number; until?: string; prompt?: string }
+  input: { seconds?: number; what?: string; ms?: number; until?: string; prompt?: string }
 }
 
 export type PlannedTurn = { text: string } | { calls: PlannedCall[] }

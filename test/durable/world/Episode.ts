@@ -84,7 +84,7 @@ export class Episode {
     this.evidence.readers.push(reader)
     while (reader.finish === undefined) {
       const isWhole = await this.#readFrom(await this.#staff.anyone.any(), reader)
-      await Promise.all(reader.waitsFor.map((call) => this.#decide(call, reader.cursor)))
+      await Promise.all(reader.waitsFor.map((call) => this.#decide(call)))
       if (isWhole && reader.finish === undefined && reader.waitsFor.length === 0)
         throw new Error(`a stream ended at ${reader.cursor}, and the run had not`)
     }
@@ -110,17 +110,17 @@ export class Episode {
   }
 
   /**
-   * Each call is decided on once, by the reader that sees it first; one that is in doubt as often as the run says so: it may be
-   * again.
+   * Each question is decided on once, by the reader that sees it first. A decision that is sent again, since the worker that took
+   * it died, carries its question: the call may be in doubt again by then, and a second yes would run it a third time.
    */
-  async #decide({ id: callId, inDoubt }: PendingCall, cursor: string | undefined): Promise<void> {
-    const key = inDoubt ? `${callId} at ${cursor}` : callId
-    if (this.#decided.has(key)) return
-    this.#decided.add(key)
-    const yes: AgentCommand = { type: 'tool.approve', callId }
-    const no: AgentCommand = { type: 'tool.reject', callId }
-    const settled: AgentCommand = { type: 'tool.answer', callId, result: `settled ${callId}` }
-    if (inDoubt) await this.#send(this.#dice.pick([yes, no, settled]), true)
+  async #decide({ id: callId, inDoubt, question }: PendingCall): Promise<void> {
+    if (question === undefined) throw new Error(`The call ${callId} waits, and has no question.`)
+    if (this.#decided.has(question)) return
+    this.#decided.add(question)
+    const yes: AgentCommand = { type: 'tool.approve', callId, question }
+    const no: AgentCommand = { type: 'tool.reject', callId, question }
+    const settled: AgentCommand = { type: 'tool.answer', callId, question, result: `settled ${callId}` }
+    if (inDoubt) await this.#send(this.#dice.pick([yes, yes, no, settled]), true)
     else await this.#send(this.#dice.chance(0.75) ? yes : no)
   }
 

@@ -51,8 +51,10 @@ export class Succession implements Staff {
       await worker.ask('open', { ...this.#place, ...(dies && { dies }) })
       return worker
     } catch (thrown) {
-      if (thrown instanceof WorkerDied) return this.#next()
-      throw thrown
+      if (!(thrown instanceof WorkerDied)) throw thrown
+      const lastWords = worker.isDead ? await worker.died : undefined
+      if (lastWords !== undefined) throw new Error(`A worker does not start: ${lastWords}`)
+      return this.#next()
     }
   }
 }

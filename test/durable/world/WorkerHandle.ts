@@ -3,11 +3,14 @@ import { once } from 'node:events'
 import type { Report, RequestName, Requests } from './requests.ts'
 import type { StreamItem } from './workerRuns.ts'
 
-/** The worker was killed before it could answer: it is unknown whether it did what it was asked. */
+/** The worker was killed or stopped before it could answer: it is unknown whether it did what it was asked. */
 export class WorkerDied extends Error {}
 
 /** The worker answered that it cannot do what it was asked. */
 export class Refused extends Error {}
+
+/** Refusals that pass: the store was closed for a deploy, or holds a run that only another release can read. */
+const passing = /were closed|newer release/
 
 type Waiting = {
   resolve(answer: unknown): void
@@ -21,6 +24,8 @@ export class WorkerHandle {
   readonly #waiting = new Map<number, Waiting>()
   #count = 0
   #isDead = false
+  #isStopped = false
+  #hasDroppedLocks = false
   #complaint = ''
   /** Resolves when the worker is dead, and all of its reports were read: with its last words, if it was not killed. */
   readonly died: Promise<string | undefined>
@@ -38,6 +43,11 @@ export class WorkerHandle {
     return this.#isDead
   }
 
+  /** Says whether it was stopped: it ends its tools, and then itself. */
+  get isStopped(): boolean {
+    return this.#isStopped
+  }
+
   /** Resolves with the answer; rejects with `Refused`, or with `WorkerDied`. */
   async ask<Name extends RequestName>(
     name: Name,
@@ -45,6 +55,7 @@ export class WorkerHandle {
     show: (item: StreamItem, number: number) => void = () => {},
   ): Promise<Requests[Name]['answer']> {
     if (this.#isDead) throw new WorkerDied()
+    this.#hasDroppedLocks ||= name === 'dropLocks'
     this.#count += 1
     const number = this.#count
     return new Promise((resolve, reject) => {
@@ -60,12 +71,26 @@ export class WorkerHandle {
     this.#process.kill('SIGKILL')
   }
 
+  /** Stops it as a deploy does. */
+  stop(): void {
+    this.#isStopped = true
+    this.#process.kill('SIGTERM')
+  }
+
+  pause(): void {
+    this.#process.kill('SIGSTOP')
+  }
+
+  continue(): void {
+    this.#process.kill('SIGCONT')
+  }
+
   #onReport(report: Report): void {
     const waiting = this.#waiting.get(report.number)
     if (report.says !== 'chunk') this.#waiting.delete(report.number)
     if (report.says === 'chunk') waiting?.show(report.item)
     else if (report.says === 'answer') waiting?.resolve(report.answer)
-    else waiting?.reject(new Refused(report.problem))
+    else waiting?.reject(passing.test(report.problem) ? new WorkerDied() : new Refused(report.problem))
   }
 
   async #end(): Promise<string | undefined> {
@@ -76,6 +101,13 @@ export class WorkerHandle {
     this.#isDead = true
     for (const { reject } of this.#waiting.values()) reject(new WorkerDied())
     this.#waiting.clear()
-    return signal === 'SIGKILL' ? undefined : `exit ${code}: ${this.#complaint.slice(-2000)}`
+    // One that is stopped before it listens to signals ends by the signal.
+    const isStopped = this.#isStopped && (code === 0 || signal === 'SIGTERM')
+    // To a process that opens the file, the locks of one that has lost them do not exist: for a moment, SQLite cuts the index
+    // of the log short, and the system kills whatever reads it.
+    const isCutOff = this.#hasDroppedLocks && signal === 'SIGBUS'
+    return signal === 'SIGKILL' || isStopped || isCutOff
+      ? undefined
+      : `exit ${code ?? signal}: ${this.#complaint.slice(-2000)}`
   }
 }

@@ -21,6 +21,8 @@ export type Faults = {
   invalidHistory: string[]
   /** A key, an attempt or a context that is not what the tool was promised. */
   wrongKey: string[]
+  /** Written by a process that had lost its runs to another one. */
+  unfenced: string[]
   /** Refused or ended though it should not; a worker that broke by itself. */
   surprise: string[]
 }
@@ -34,8 +36,19 @@ export const noFaults = (): Faults => ({
   wrongStream: [],
   invalidHistory: [],
   wrongKey: [],
+  unfenced: [],
   surprise: [],
 })
+
+/**
+ * Says whether an abort ended a run. A process of an older release cannot continue what a newer one wrote: there the run is
+ * abandoned, with that as its reason.
+ */
+export const wasAborted = ({ outcome, sent }: Evidence): boolean => {
+  const isAsked = sent.some(({ command, came }) => command.type === 'abort' && came !== 'never')
+  const isUnreadable = outcome?.status === 'abandoned' && /newer release wrote it/.test(outcome.error ?? '')
+  return outcome?.status === 'aborted' || (isAsked && isUnreadable)
+}
 
 /** Adds what is wrong with one run, as far as its messages and its readers know. */
 export const judge = (evidence: Evidence, faults: Faults): void => {
@@ -47,7 +60,7 @@ export const judge = (evidence: Evidence, faults: Faults): void => {
     return
   }
   const { messages, status } = outcome
-  const isAborted = status === 'aborted'
+  const isAborted = wasAborted(evidence)
   if (status !== 'complete' && !isAborted) faults.stuck.push(`${id}: ${status}, ${outcome.error}`)
   for (const reader of readers)
     faults.wrongStream.push(...reader.faultsAgainst(messages).map((each) => `${id}: ${each}`))
@@ -84,12 +97,14 @@ const flawOf = (message: ChatMessage, before: readonly ChatMessage[]): string | 
 
 /** Adds what is wrong with the commands that a run got. `results`: what is known of its calls, those of its sub-agents as well. */
 export const judgeCommands = (
-  { plan: { id }, sent, outcome }: Evidence,
+  evidence: Evidence,
   results: ReadonlyMap<string, ReadonlySet<string>>,
   faults: Faults,
 ): void => {
+  const { plan, sent, outcome } = evidence
   if (!outcome) return
-  const isAborted = outcome.status === 'aborted'
+  const { id } = plan
+  const isAborted = wasAborted(evidence)
   const texts = outcome.messages.flatMap(({ parts }) =>
     parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
   )

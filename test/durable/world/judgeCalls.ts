@@ -6,7 +6,7 @@ import { toolOf } from './script.ts'
 export type CallCounts = {
   /** Calls that ran at all. */
   ran: number
-  /** Calls whose effect is unknown to the model. */
+  /** Calls whose effect is unknown to the model, in runs that were not aborted. */
   inDoubt: number
   /** Calls among them that had come to their end. */
   inDoubtButDone: number
@@ -44,7 +44,8 @@ export const judgeCalls = (
     if (begun.length > mayBegin) faults.doubled.push(`${callId} began ${begun.length} times`)
     else if (begun.length > 1) counts.rerun += 1
     const attempts = begun.map(({ attempt }) => attempt)
-    if (attempts.some((attempt, index) => attempt <= (attempts[index - 1] ?? 0)))
+    // In their order, but for a process that is paused between the start of a tool and its first effect.
+    if (new Set(attempts).size < attempts.length)
       faults.wrongKey.push(`${callId}: the attempts ${attempts.join(', ')}`)
     if (begun.some(({ run }) => !callId.startsWith(`${run}.`)))
       faults.wrongKey.push(`${callId}: the context of ${begun.map(({ run }) => run).join(', ')}`)
@@ -60,7 +61,7 @@ export const judgeCalls = (
     for (const result of results) {
       const flaw = flawOf(callId, result, ofCall, isAborted(callId))
       if (flaw) faults.undeclared.push(`${callId}: ${flaw}`)
-      if (!isUnknown(result)) continue
+      if (!isUnknown(result) || isAborted(callId)) continue
       counts.inDoubt += 1
       if (ofCall.some(({ what }) => what === 'end')) counts.inDoubtButDone += 1
     }
@@ -85,7 +86,7 @@ const flawOf = (
   if (result.startsWith(`[${callId}/`)) return undefined
   const tool = toolOf(callId)
   const isAsked = tool === 'settle'
-  if (isAsked && (result.includes('treats it as failed') || result.startsWith('settled '))) return undefined
+  if (isAsked && (result.includes('marked it as failed') || result.startsWith('settled '))) return undefined
   if (isUnknown(result))
     return tool === 'note' || tool === 'check' || isAborted
       ? undefined

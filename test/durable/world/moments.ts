@@ -7,15 +7,19 @@ export type MomentKind = 'write' | 'request' | 'answer' | 'effect' | 'begun'
  */
 let left = Number.POSITIVE_INFINITY
 let counted: MomentKind | undefined
+let signal: 'SIGKILL' | 'SIGSTOP' = 'SIGKILL'
 
 export const moment = (kind: MomentKind): void => {
   if (counted !== undefined && counted !== kind) return
   left -= 1
-  if (left === 0) process.kill(process.pid, 'SIGKILL')
+  if (left === 0) process.kill(process.pid, signal)
 }
 
-/** From now on so many moments are left: of one kind, or of all. */
-export const dieIn = ({ moments, kind }: { moments: number; kind?: MomentKind }): void => {
+type Moments = { moments: number; kind?: MomentKind; isPause?: boolean }
+
+/** From now on so many moments are left, of one kind or of all. A process that is paused there can be continued. */
+export const dieIn = ({ moments, kind, isPause = false }: Moments): void => {
   left = moments
   counted = kind
+  signal = isPause ? 'SIGSTOP' : 'SIGKILL'
 }

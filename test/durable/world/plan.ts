@@ -24,6 +24,8 @@ export type RunPlan = {
   failures: { [turn: number]: Failure }
   /** The plan of the agent behind `delegate`. */
   inner: ToolName[][]
+  /** True for the first turn of a chat. Default: false. */
+  isTurn?: boolean
 }
 
 const mark = 'The plan: '
@@ -78,6 +80,7 @@ export const randomPlan = (id: string, { pick, below, chance }: Dice): RunPlan =
   words: 4 + below(24),
   failures: chance(0.4) ? { [below(4)]: pick(['refused', 'cut'] as const) } : {},
   inner: pick([[['note']], [['again', 'note']], [['note'], ['settle']], [['check', 'note']]]),
+  isTurn: chance(0.2),
 })
 
 /** Sub-agents at work. */

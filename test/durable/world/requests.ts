@@ -7,10 +7,18 @@ import type { Outcome, StreamItem, WorkerStatus } from './workerRuns.ts'
 export type Way = 'stored' | 'subscribed'
 
 /** The place of the runs. A worker with `agents` runs them; one without reads them, and passes commands on. */
-export type Place = { way: Way; folder: string; agents: boolean }
+export type Place = {
+  way: Way
+  folder: string
+  agents: boolean
+  /** The agents that it has: those of each number differ a little, as those of a deploy do. Default: 0. */
+  variant?: number
+  /** The longest time that a tool takes. */
+  toolMs?: number
+}
 
-/** The number of moments, of this kind or of any, after which a worker dies. */
-export type Death = { moments: number; kind?: MomentKind }
+/** The number of moments, of this kind or of any, after which a worker dies, or is paused. */
+export type Death = { moments: number; kind?: MomentKind; isPause?: boolean }
 
 /** Requests to a worker, and its answers. */
 export type Requests = {
@@ -26,6 +34,8 @@ export type Requests = {
   /** Ends the stream of that request. */
   leave: { ask: { stream: number }; answer: undefined }
   die: { ask: Death; answer: undefined }
+  /** Loses all locks without a word: its process copies the files of the store. */
+  dropLocks: { ask: { folder: string }; answer: undefined }
 }
 
 export type RequestName = keyof Requests

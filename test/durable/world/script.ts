@@ -11,14 +11,15 @@ export type ScriptedTurn = {
 }
 
 /** The texts that announce the phases of the orchestrators: only some of them may use tools. */
-export const phases = {
+export const reasoning = {
   analysis: 'PHASE analysis',
   hypothesis: 'PHASE hypothesis',
   evidence: 'PHASE evidence',
   synthesis: 'PHASE synthesis',
-  critique: 'PHASE critique',
-  revision: 'PHASE revision',
 }
+export const reflection = { critique: 'PHASE critique', revision: 'PHASE revision' }
+
+const phases = { ...reasoning, ...reflection }
 
 const withoutTools = [phases.analysis, phases.hypothesis, phases.synthesis, phases.critique]
 

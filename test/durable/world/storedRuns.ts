@@ -1,3 +1,4 @@
+import { lstatSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Agent } from '../../../src/agent/Agent.ts'
 import { openRuns, sqlite } from '../../../src/durable/index.ts'
@@ -7,13 +8,30 @@ import { watchedDriver } from './watchedDriver.ts'
 import { outcomeOf, type WorkerRuns } from './workerRuns.ts'
 import { contextOf } from './worldAgents.ts'
 
+/** The path of the file: its own, or a link to it, as the folder of a release has one. */
+const pathOf = (folder: string, isLinked: boolean): string => {
+  const path = join(folder, 'runs.db')
+  const link = join(folder, 'link.db')
+  if (!isLinked) return path
+  try {
+    symlinkSync(path, link)
+  } catch (thrown) {
+    // Another process has made it.
+    if (!lstatSync(link, { throwIfNoEntry: false })) throw thrown
+  }
+  return link
+}
+
 /** Runs in a file of `statewire/durable`. */
 export const storedRuns = async (
   folder: string,
   agents: Readonly<Partial<Record<AgentName, Agent>>>,
+  concurrency?: number,
+  isLinked = false,
 ): Promise<WorkerRuns> => {
-  const driver = watchedDriver(await findDriver())
-  const runs = await openRuns({ store: sqlite(join(folder, 'runs.db'), { driver }), agents })
+  const driver = watchedDriver(await findDriver(), folder)
+  const store = sqlite(pathOf(folder, isLinked), { driver })
+  const runs = await openRuns({ store, agents, ...(concurrency !== undefined && { concurrency }) })
   const known = async (id: string) => {
     const run = await runs.get(id)
     if (!run) throw new Error(`There is no run ${id}.`)
@@ -21,10 +39,12 @@ export const storedRuns = async (
   }
   return {
     start: async (plan) => {
-      const { id, agent } = plan
-      await runs.start(agent, promptOf(plan), { id, context: contextOf(id) })
+      const { id, agent, isTurn } = plan
+      const options = { id, context: contextOf(id) }
+      if (isTurn) await (await runs.chat(`chat ${id}`, { agent })).send(promptOf(plan), options)
+      else await runs.start(agent, promptOf(plan), options)
     },
-    send: (id, command) => runs.send(id, command),
+    send: async (id, command) => void (await runs.send(id, command)),
     info: async (id) => {
       const run = await runs.get(id)
       if (!run) return undefined
@@ -39,6 +59,6 @@ export const storedRuns = async (
       const run = await known(id)
       yield* run.stream({ signal, ...(after !== undefined && { after }) })
     },
-    close: () => runs.close(),
+    close: () => runs.close({ drain: 60_000 }),
   }
 }

@@ -1,3 +1,6 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { dieIn, moment } from './moments.ts'
 import type { Report, Request } from './requests.ts'
 import { storedRuns } from './storedRuns.ts'
@@ -22,9 +25,13 @@ const answer = async (request: Request): Promise<unknown> => {
     case 'open': {
       if (request.dies) dieIn(request.dies)
       const keep = request.way === 'stored' ? storedRuns : subscribedRuns
+      const agents = request.agents ? worldAgents({ modelUrl, ...request }) : {}
+      // Some have room for a few runs only, and some open a link to the file.
       opened = await keep(
         request.folder,
-        request.agents ? worldAgents({ modelUrl, folder: request.folder }) : {},
+        agents,
+        request.variant === 1 ? 4 : undefined,
+        request.variant === 2,
       )
       return
     }
@@ -46,6 +53,8 @@ const answer = async (request: Request): Promise<unknown> => {
       return streams.get(request.stream)?.abort()
     case 'die':
       return dieIn(request)
+    case 'dropLocks':
+      return dropLocks(request.folder)
   }
 }
 
@@ -58,6 +67,13 @@ const show = async ({ number, id, after }: Extract<Request, { do: 'stream' }>): 
     if (!leaving.signal.aborted) throw thrown
   }
   streams.delete(number)
+}
+
+/** Copies the files of the store. A process that closes a file loses all of its locks on it, whichever part of it has them. */
+const dropLocks = (folder: string): void => {
+  const copy = mkdtempSync(join(tmpdir(), 'statewire-copy-'))
+  cpSync(folder, copy, { recursive: true })
+  rmSync(copy, { recursive: true })
 }
 
 const say = (report: Report): void => void process.send?.(report)
@@ -77,3 +93,7 @@ process.on('message', (request: Request) => {
   )
 })
 process.on('disconnect', () => process.exit())
+process.once('SIGTERM', async () => {
+  await opened?.close()
+  process.exit(0)
+})

@@ -14,10 +14,10 @@ import type { OnInterrupted } from '../../../src/tools/tool.ts'
 import { effectsFile, leaveEffect } from './effects.ts'
 import { moment } from './moments.ts'
 import type { AgentName, ToolName } from './plan.ts'
-import { phases } from './script.ts'
+import { reasoning, reflection } from './script.ts'
 
-/** The place of the agents' model, and that of their tools' effects. */
-export type WorldPlace = { modelUrl: string; folder: string }
+/** The place of the agents' model, that of their tools' effects, and what differs from one deploy to the next. */
+export type WorldPlace = { modelUrl: string; folder: string; variant?: number; toolMs?: number }
 
 /** The context that each run is started with. */
 export const contextOf = (id: string) => ({ run: id })
@@ -27,7 +27,7 @@ const runOf = (context: unknown): string => String(isJsonObject(context) ? conte
 /** Does something that can be counted from outside, and takes a moment for it. */
 const effective = (
   name: ToolName,
-  effects: string,
+  { effects, toolMs }: { effects: string; toolMs: number },
   more: { needsApproval?: boolean; onInterrupted?: OnInterrupted } = {},
 ): Tool =>
   tool({
@@ -39,7 +39,7 @@ const effective = (
       moment('effect')
       leaveEffect(effects, { what: 'begin', ...effect })
       moment('begun')
-      await pause(Number.parseInt(nonce.slice(0, 1), 16))
+      await pause((Number.parseInt(nonce.slice(0, 2), 16) / 255) * toolMs)
       moment('effect')
       leaveEffect(effects, { what: 'end', ...effect })
       moment('effect')
@@ -49,8 +49,9 @@ const effective = (
   })
 
 /** The agents of the world: every orchestrator, both ways to run tools, retries, a model that never works. */
-export const worldAgents = ({ modelUrl, folder }: WorldPlace): Record<AgentName, Agent> => {
-  const effects = effectsFile(folder)
+export const worldAgents = (place: WorldPlace): Record<AgentName, Agent> => {
+  const { modelUrl, folder, variant = 0, toolMs = 15 } = place
+  const effects = { effects: effectsFile(folder), toolMs }
   const connection = {
     baseUrl: modelUrl,
     apiKey: 'none',
@@ -69,27 +70,31 @@ export const worldAgents = ({ modelUrl, folder }: WorldPlace): Record<AgentName,
     effective('settle', effects, { onInterrupted: 'ask' }),
     effective('check', effects, { needsApproval: true }),
   ]
-  const agentOf = (options: AgentOptions<unknown, AnyActorLogic> = {}, model = 'openai:steady'): Agent =>
+  const added =
+    variant === 0 ? [] : [tool({ name: `added${variant}`, description: 'Is new', execute: () => '' })]
+  const steady = `openai:steady-${variant}`
+  const agentOf = (options: AgentOptions<unknown, AnyActorLogic> = {}, model = steady): Agent =>
     new Agent<unknown, AnyActorLogic>(model, {
       ...connection,
       retry: { maxRetries: 3, initialDelayMs: 5, maxDelayMs: 20, midStream: true },
-      tools: [...inner, helper],
+      system: `You are release ${variant}.`,
+      tools: [...added, ...inner, helper],
       ...options,
     })
-  const helper = new Agent('openai:steady', {
+  const helper = new Agent(steady, {
     ...connection,
     retry: { maxRetries: 3, initialDelayMs: 5, midStream: true },
     tools: inner,
   }).asTool({ name: 'delegate', description: 'Does a part of it' })
   return {
     sequential: agentOf(),
-    parallel: agentOf({ toolExecution: 'parallel' }),
-    reasoning: agentOf({ orchestrator: reasoningOrchestrator({ prompts: phases }) }),
-    reflection: agentOf({ orchestrator: reflectionOrchestrator({ prompts: phases }) }),
+    parallel: agentOf({ toolExecution: variant === 2 ? { concurrency: 2 } : 'parallel' }),
+    reasoning: agentOf({ orchestrator: reasoningOrchestrator({ prompts: reasoning }) }),
+    reflection: agentOf({ orchestrator: reflectionOrchestrator({ prompts: reflection }) }),
     fallback: agentOf(
       {
         retry: { maxRetries: 1, initialDelayMs: 5, midStream: true },
-        fallback: [{ ...connection, model: 'openai:steady' }],
+        fallback: [{ ...connection, model: steady }],
       },
       'openai:broken',
     ),

@@ -41,7 +41,7 @@ describe('text', () => {
 
   const rows: Row[] = [
     [
-      'nothing of an empty piece, of one without a text, and of one that is not a text',
+      'nothing of an empty piece, of one without a text, and of one whose text is not a string',
       [
         start,
         open(0, { type: 'text' }),

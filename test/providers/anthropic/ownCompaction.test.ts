@@ -1,9 +1,11 @@
 /** Claude's own compaction pauses the answer. A server that does nothing else must not keep a run busy. */
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../../src/agent/Agent.ts'
+import { Chat } from '../../../src/agent/Chat.ts'
 import { ModelError } from '../../../src/messages/errors.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'
 import { validateHistory } from '../../../src/messages/validateHistory.ts'
+import { tool } from '../../../src/tools/tool.ts'
 import { rejection } from '../../engine/watching.ts'
 import { close, grow, message, open, textBlock } from '../../hostile/anthropicWire.ts'
 import { loopback } from '../../loopback.ts'
@@ -81,3 +83,44 @@ describe('an answer that is paused for a compaction', () => {
     expect(requests).toHaveLength(1)
   })
 })
+
+it.each([
+  ['noted by the server', [], []],
+  ['not noted by the server', undefined, ['tool_removal']],
+])(
+  'a prompt that changed before a compaction still counts after it, and so do tools: %s',
+  async (_, tool_changes, more) => {
+    const noted: JsonObject[] = [
+      open(0, {
+        type: 'compaction',
+        content: 'They talked.',
+        encrypted_content: 'enc',
+        ...(tool_changes && { tool_changes }),
+      }),
+      close(0),
+    ]
+    const { agent: plain, requests } = await server(
+      says('One.'),
+      says('Two.'),
+      message([...noted, ...textBlock(1, 'Three.')], 'end_turn'),
+      says('Four.'),
+      says('Five.'),
+    )
+    const tools = [tool({ name: 'look', description: 'Looks', execute: () => 'ok' })]
+    const agent = new Agent(plain.model, {
+      system: 'Be brief.',
+      tools,
+      prepareStep: ({ messages }) => (messages.length > 1 ? { system: 'Be kind.', tools: [] } : {}),
+    })
+    const chat = new Chat(agent)
+    for (const prompt of ['1', '2', '3', '4', '5']) await chat.send(prompt)
+    const rolesIn = (at: number) =>
+      JSON.parse(JSON.stringify(requests[at]?.body.messages)).map(
+        ({ role, content }: { role: string; content: JsonObject[] }) =>
+          role === 'system' ? content.map(({ type }) => type) : role,
+      )
+    const change = ['text', ...more]
+    expect(rolesIn(3)).toEqual(['assistant', 'user', change])
+    expect(rolesIn(4)).toEqual(['assistant', 'user', change, 'assistant', 'user'])
+  },
+)

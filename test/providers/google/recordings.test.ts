@@ -18,6 +18,9 @@ if (!present) console.info(`Skipped: there are no recordings at ${streams}`)
 
 const target = { provider: 'google', model: 'gemini-3-flash', profile: geminiProfile('gemini-3-flash') }
 
+/** Adds no signature of its own: some streams were recorded with Gemini 2.5, which does not sign every call. */
+const asRecorded = { ...target, profile: { ...target.profile, demandsSignatures: false } }
+
 const decode = (body: string): Delta[] => {
   const decoder = google.decoder(target)
   const deltas: Delta[] = []
@@ -75,7 +78,7 @@ describe.skipIf(!present)('recorded Gemini streams', async () => {
       const calls = accumulated.calls.map((call) => ({ type: 'toolCall' as const, ...call }))
       const message = { role: 'model' as const, parts: [...parts, ...calls], metadata: accumulated.opaque }
       const messages = [userMessage('hi'), message, userMessage('more')]
-      expect(signedParts(google.request({ messages }, target).body.contents)).toEqual(
+      expect(signedParts(google.request({ messages }, asRecorded).body.contents)).toEqual(
         signedParts(
           body
             .split(/\r?\n/)

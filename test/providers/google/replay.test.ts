@@ -8,6 +8,9 @@ import type { Delta } from '../../../src/model/delta.ts'
 const targetOf = (provider: string, model: string) => ({ provider, model, profile: geminiProfile(model) })
 const gemini = targetOf('google', 'gemini-3-flash')
 
+/** Google's word for a call whose own signature is not known. */
+const signaturePlaceholder = 'skip_thought_signature_validator'
+
 /** The message that an answer in these chunks becomes. */
 const received = (...chunks: JsonObject[][]): ChatMessage => {
   const decoder = google.decoder(gemini)
@@ -164,7 +167,7 @@ describe('an answer that changed hands', () => {
     }
     expect(sentBack(edited)).toEqual([
       { text: 'Changed' },
-      { functionCall: { name: 'f', args: {}, id: 'a' } },
+      { functionCall: { name: 'f', args: {}, id: 'a' }, thoughtSignature: signaturePlaceholder },
     ])
   })
 
@@ -172,7 +175,7 @@ describe('an answer that changed hands', () => {
     const tampered = { ...signed, metadata: { google: { provider: 'google', parts: [{ call: 9 }, 'x'] } } }
     expect(sentBack(tampered)).toEqual([
       { text: 'Look: ' },
-      { functionCall: { name: 'f', args: {}, id: 'a' } },
+      { functionCall: { name: 'f', args: {}, id: 'a' }, thoughtSignature: signaturePlaceholder },
     ])
   })
 })

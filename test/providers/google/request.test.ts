@@ -316,27 +316,23 @@ describe('contents', () => {
     expect(JSON.stringify(contentsFor('gemini-2.5-flash', messages))).not.toContain('"id"')
   })
 
-  it('sign unsigned calls of the current turn only', () => {
+  it('sign the first call of each step that has no signature, and keep it when the turn is over', () => {
     const round = (n: number) => [
       modelMessage([call(`a${n}`, 'f'), call(`b${n}`, 'f')]),
       userMessage([result(`a${n}`, 'f', 'x'), result(`b${n}`, 'f', 'x')]),
     ]
-    const contents = contentsFor('gemini-3-flash', [
-      userMessage('before'),
-      ...round(1),
-      modelMessage('done'),
-      userMessage('now'),
-      ...round(2),
-      ...round(3),
-    ])
-    const signatures = JSON.parse(JSON.stringify(contents)).map((content: { parts: JsonObject[] }) =>
+    const turns = [userMessage('before'), ...round(1), ...round(2), modelMessage('done'), userMessage('now')]
+    const before = JSON.stringify(contentsFor('gemini-3-flash', turns.slice(0, 5)))
+    const after = contentsFor('gemini-3-flash', turns)
+    expect(JSON.stringify(after).startsWith(before.slice(0, -1))).toBe(true)
+    const signed = JSON.parse(JSON.stringify(after)).map((content: { parts: JsonObject[] }) =>
       content.parts.map((part) => 'thoughtSignature' in part),
     )
     const [none, first] = [
       [false, false],
       [true, false],
     ]
-    expect(signatures).toEqual([[false], none, none, [false], [false], first, none, first, none])
+    expect(signed).toEqual([[false], first, none, first, none, [false], [false]])
   })
 })
 

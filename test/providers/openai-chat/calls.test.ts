@@ -50,9 +50,32 @@ describe('calls', () => {
       ],
     ],
     [
-      'may be of a custom tool',
-      [chunk({ tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'one', input: '{}' } }] }), stop],
-      [response, delta(0, { id: 'a', name: 'one', arguments: '{}' }), call('a', 'one'), called],
+      'may be of a custom tool, whose one argument is the text',
+      [
+        chunk({ tool_calls: [{ index: 0, id: 'a', type: 'custom', custom: { name: 'one', input: '' } }] }),
+        chunk({ tool_calls: [{ index: 0, custom: { input: 'select "' } }] }),
+        chunk({ tool_calls: [{ index: 0, custom: { input: '}"' } }] }),
+        chunk({ tool_calls: [{ index: 1, id: 'b', function: { name: 'two', arguments: '{"m":1}' } }] }),
+        chunk({ tool_calls: [{ index: 2, id: 'c', type: 'custom', custom: { name: 'one', input: '{}' } }] }),
+        stop,
+      ],
+      [
+        response,
+        delta(0, { id: 'a', name: 'one', arguments: '' }),
+        delta(0, { id: 'a', name: 'one', arguments: 'select "' }),
+        delta(0, { id: 'a', name: 'one', arguments: '}"' }),
+        delta(1, { id: 'b', name: 'two', arguments: '{"m":1}' }),
+        delta(2, { id: 'c', name: 'one', arguments: '{}' }),
+        call('a', 'one', { input: 'select "}"' }),
+        call('b', 'two', { m: 1 }),
+        call('c', 'one', { input: '{}' }),
+        {
+          type: 'opaque',
+          protocol: 'openai-chat',
+          data: { provider: 'acme', model: 'm1', textCalls: [0, 2] },
+        },
+        called,
+      ],
     ],
     [
       'may come as an object',
@@ -174,6 +197,23 @@ describe('calls', () => {
     expect(decode([...events, done]).filter(({ type }) => type === 'toolCall')).toStrictEqual([
       { type: 'toolCall', call: { id: 'a', name: 'one', ...outcome } },
     ])
+  })
+
+  it('with a text never run if the answer was cut, because a text shows no end', () => {
+    const custom = (id: string, input: string) => ({ id, type: 'custom', custom: { name: 'sql', input } })
+    const written = chunk({ tool_calls: [custom('a', 'select 1'), custom('b', 'drop table')] })
+    const proper = decode([written, chunk({}, { finish_reason: 'length' }), done])
+    expect(ofType(proper, 'toolCall').map((delta) => delta.call)).toStrictEqual([
+      { id: 'a', name: 'sql', arguments: { input: 'select 1' } },
+      {
+        id: 'b',
+        name: 'sql',
+        arguments: { input: 'drop table' },
+        argumentsRaw: 'drop table',
+        argumentsError: neverClosed,
+      },
+    ])
+    expect(ofType(decode([written]), 'toolCall')).toEqual([])
   })
 
   it('with half of their arguments say so at a proper end, and are left out at a cut', () => {

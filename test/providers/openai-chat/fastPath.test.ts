@@ -1,4 +1,4 @@
-import { array, assert, constantFrom, option, property, record, string } from 'fast-check'
+import { array, assert, constantFrom, oneof, option, property, record, string } from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { mistral } from '../../../providers/mistral/index.ts'
 import { openaiChat } from '../../../providers/openai-chat/index.ts'
@@ -45,6 +45,46 @@ test.each(Object.entries(shapes))('a chunk %s says the same as one that is read 
   )
 })
 
+const pieces = {
+  usual: (text: string, index: number) =>
+    `{"id":"r1","choices":[{"index":0,"delta":{"tool_calls":[{"index":${index},"function":{"arguments":${text}}}]},"finish_reason":null}]}`,
+  spaced: (text: string, index: number) =>
+    `{ "id": "r1", "choices": [ { "index": 0, "delta": { "tool_calls": [ { "index": ${index}, "function": { "arguments": ${text} } } ] } } ] }`,
+  'with its words elsewhere, too': (text: string, index: number) =>
+    `{"id":"r1","model":{"arguments":${text}},"choices":[{"index":0,"delta":{"tool_calls":[{"index":${index},"function":{"arguments" :"a"}}]}}]}`,
+  'with the field twice': (text: string, index: number) =>
+    `{"id":"r1","choices":[{"index":0,"delta":{"tool_calls":[{"index":${index},"function":{"arguments":${text},"arguments":"a"}}]}}]}`,
+  'with a name in each': (text: string, index: number) =>
+    `{"id":"r1","choices":[{"index":0,"delta":{"tool_calls":[{"index":${index},"id":"c${index}","function":{"name":"f","arguments":${text}}}]}}]}`,
+}
+
+const pieceTexts = array(
+  record({
+    index: constantFrom(0, 0, 0, 1),
+    text: string({ unit: constantFrom('a', '"', '\\', '{', '}', ':', ',', '"arguments":', '\ud800', 'é') }),
+    isText: constantFrom(false, false, false, false, true),
+  }),
+)
+
+test.each(Object.entries(pieces))('a piece of a call %s says the same as one read whole', (_, shape) => {
+  const openCall = (index: number) =>
+    `{"id":"r1","choices":[{"index":0,"delta":{"tool_calls":[{"index":${index},"id":"c${index}","type":"function","function":{"name":"f","arguments":""}}]}}]}`
+  const read = (decoder: Decoder, events: string[]) =>
+    [opening, ...events, closing, '[DONE]'].flatMap((data) => [...decoder.push({ data })])
+  assert(
+    property(pieceTexts, (rest) => {
+      const events = rest.map(({ index, text, isText }) =>
+        isText ? shapes.usual(JSON.stringify(text)) : shape(JSON.stringify(text), index),
+      )
+      const all = [openCall(0), ...events, openCall(1), ...events]
+      // A field that no server has sends each the long way.
+      const whole = all.map((event) => event.replace('{', '{"unknown":1,'))
+      for (const open of [() => openaiChat.decoder(target), () => mistral.decoder(target)])
+        expect(read(open(), all)).toEqual(read(open(), whole))
+    }),
+  )
+})
+
 test('what is not JSON in the place of the text ends the stream, as it does anywhere', () => {
   const decoder = openaiChat.decoder(target)
   const { usual } = shapes
@@ -54,7 +94,10 @@ test('what is not JSON in the place of the text ends the stream, as it does anyw
   ])
 })
 
-test('chunks that differ in their text alone are parsed by their text alone', () => {
+test.each([
+  { name: 'chunks', shape: shapes.usual },
+  { name: 'pieces of a call', shape: (text: string) => pieces.usual(text, 0) },
+])('$name that differ in their text alone are parsed by their text alone', ({ shape }) => {
   const parse = vi.spyOn(JSON, 'parse')
   const parsed = (events: string[]): number => {
     const decoder = openaiChat.decoder(target)
@@ -62,7 +105,7 @@ test('chunks that differ in their text alone are parsed by their text alone', ()
     for (const data of events) decoder.push({ data })
     return parse.mock.calls.reduce((sum, [text]) => sum + text.length, 0)
   }
-  const events = Array.from({ length: 100 }, () => shapes.usual('"abc"'))
+  const events = Array.from({ length: 100 }, () => shape('"abc"'))
   const padded = events.map((event, index) => event.replace('{', `{"obfuscation":"${index + 100}",`))
   const size = (list: string[]) => list.join('').length
   expect(parsed([opening, ...events])).toBeLessThan(size([opening, ...events.slice(0, 10)]))
@@ -74,6 +117,23 @@ test('chunks that differ in their text alone are parsed by their text alone', ()
 // both must say the same, whatever else the chunk has.
 
 const maybe = <T>(...values: T[]) => option(constantFrom(...values), { nil: undefined })
+
+const calls = record({
+  index: maybe<unknown>(0, 1, -1, '0', null),
+  id: maybe<unknown>('a', 'b', '', null, 7),
+  type: maybe('function', 'custom'),
+  extra_content: maybe<unknown>({ signature: 's' }, null),
+  function: maybe<unknown>(
+    { name: 'f', arguments: '{}' },
+    { name: 'f', arguments: '' },
+    { name: null, arguments: '{"a":' },
+    { arguments: '1}' },
+    { arguments: { a: 1 } },
+    { name: 'g', arguments: '{}', strict: true },
+    null,
+  ),
+  custom: maybe<unknown>({ name: 'f', input: 'x' }),
+})
 
 const chunks = record({
   id: maybe('r1', 'r2', ''),
@@ -94,7 +154,7 @@ const chunks = record({
       reasoning_content: maybe<unknown>('hm', '', null),
       refusal: maybe<unknown>('no', null),
       images: maybe<unknown>([{ image_url: { url: 'https://a/b.png' } }]),
-      tool_calls: maybe<unknown>(null, [], [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }]),
+      tool_calls: oneof(maybe<unknown>(null, []), array(calls, { maxLength: 2 })),
       ['__proto__']: maybe<unknown>({ content: 'evil' }),
     }),
   }),

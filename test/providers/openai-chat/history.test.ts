@@ -170,6 +170,24 @@ describe('reasoning that has to go back', () => {
     expect(send([thought, foreign, modelMessage('Hi', { thinking: 'foreign' })], quirks)).toEqual(golden)
   })
 
+  it('goes back as the text that a custom tool took', () => {
+    const calls = [
+      { index: 0, id: 'a', type: 'custom', custom: { name: 'sql', input: 'select 1' } },
+      { index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '{}' } },
+    ]
+    const golden = [
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'a', type: 'custom', custom: { name: 'sql', input: 'select 1' } },
+          { id: 'b', type: 'function', function: { name: 'g', arguments: '{}' } },
+        ],
+      },
+    ] satisfies ChatCompletionMessageParam[]
+    expect(send([received([{ tool_calls: calls }], {})])).toEqual(golden)
+  })
+
   it('goes back on the very call that Google signed', () => {
     const extra_content = { google: { thought_signature: 'sig==' } }
     const signed = [

@@ -56,7 +56,7 @@ describe('details that are sent back', () => {
     ],
     ['keep a null until there is more', [text({ text: null }), text({ text: 'b' })], [text({ text: 'b' })]],
     ['replace a text that is not one', [text({ text: 7 }), text({ text: 'b' })], [text({ text: 'b' })]],
-    ['take what is not a text', [text({ text: 'a' }), text({ text: 7 })], [text({ text: 7 })]],
+    ['take what is not a string', [text({ text: 'a' }), text({ text: 7 })], [text({ text: 7 })]],
     [
       'of another kind stay apart',
       [text({ text: 'a' }), { type: 'reasoning.summary', text: 'b' }],

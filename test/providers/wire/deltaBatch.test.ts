@@ -28,6 +28,27 @@ describe('a batch', () => {
     expect([batch.isFinished, batch.failure]).toEqual([false, undefined])
   })
 
+  it('has the pieces of one call in one read as one, with the newest name', () => {
+    const piece = (index: number, args: string, more: object = {}): Delta => ({
+      type: 'toolDelta',
+      index,
+      arguments: args,
+      ...more,
+    })
+    const batch = new DeltaBatch(decoder())
+    batch.push(event(piece(0, '{"a', { id: 'c1', name: 'get' })))
+    batch.push(event(piece(0, '":1}', { id: 'c1', name: 'get_weather' }), piece(1, '{'), piece(1, '}')))
+    batch.push(event(text('so'), piece(1, ' ')))
+    expect(batch.take()).toEqual([
+      piece(0, '{"a":1}', { id: 'c1', name: 'get_weather' }),
+      piece(1, '{}'),
+      text('so'),
+      piece(1, ' '),
+    ])
+    batch.push(event(piece(1, ' ')))
+    expect(batch.take()).toEqual([piece(1, ' ')])
+  })
+
   it('asks for what could wait once per read, and not after the end', () => {
     let reads = 0
     const batch = new DeltaBatch(decoder({ readDone: () => [text(`read ${++reads}`)] }))

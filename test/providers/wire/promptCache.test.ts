@@ -309,7 +309,7 @@ describe.each(['openai-chat', 'openai-responses', 'mistral'] as const)('the cach
   const keyOf = (request: Partial<ModelRequest>): Keyed['prompt_cache_key'] => {
     const body = everyProtocol[name]({ messages: [userMessage('hi')], cache: 'auto', ...request })
     const { prompt_cache_key: key } = body
-    if (key !== undefined && typeof key !== 'string') throw new Error('The key is not a text.')
+    if (key !== undefined && typeof key !== 'string') throw new Error('The key is not a string.')
     return key
   }
 

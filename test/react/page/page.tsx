@@ -14,6 +14,9 @@ const models = {
   calls: scriptedModel([[{ text: 'I ask.' }, { toolCall: { id: 'c', name: 'send' } }], 'Sent for Ada.']),
   typed: scriptedModel(['{"city":"Oslo","founded":"1048"}']),
   gone: scriptedModel([[{ text: 'a' }, { hang: true }]]),
+  pair: scriptedModel(['An answer.', 'An answer.']),
+  one: scriptedModel(['From one.']),
+  two: scriptedModel(['From two.']),
   failing: scriptedModel([[{ error: { message: 'No luck.' } }], 'Luck.'] satisfies ScriptTurn[]),
 }
 const send = tool({
@@ -28,6 +31,9 @@ const agents = {
   calls: new Agent(models.calls, { tools: [send] }),
   typed: new Agent(models.typed),
   gone: new Agent(models.gone),
+  pair: new Agent(models.pair),
+  one: new Agent(models.one),
+  two: new Agent(models.two),
   failing: new Agent(models.failing),
 }
 
@@ -150,6 +156,36 @@ const Failing = () => {
   )
 }
 
+const Half = ({ prompt }: { prompt: string }) => {
+  const { messages } = useAgent(agents.pair, { prompt })
+  return <p>{messages.map(textOf).join(' | ')}</p>
+}
+
+const Pair = () => (
+  <section id="pair">
+    <output>
+      <Half prompt="Left?" />
+      <Half prompt="Right?" />
+    </output>
+  </section>
+)
+
+const Changing = () => {
+  const [isTwo, setTwo] = useState(false)
+  const { messages, send: ask } = useAgent(isTwo ? agents.two : agents.one)
+  return (
+    <section id="changing">
+      <output>{messages.map(textOf).join(' | ')}</output>
+      <button type="button" onClick={() => ask('Go')}>
+        Ask
+      </button>
+      <button type="button" onClick={() => setTwo(true)}>
+        Change
+      </button>
+    </section>
+  )
+}
+
 let frames = 0
 const tick = () => {
   frames += 1
@@ -163,6 +199,7 @@ const facts = () => ({
   chunks,
   requests: Object.fromEntries(Object.entries(models).map(([name, { requests }]) => [name, requests.length])),
   closed: models.gone.closed,
+  changed: models.two.requests.at(-1)?.messages.map(textOf),
   history: models.first.requests.at(-1)?.messages.map(textOf),
 })
 Object.assign(window, { facts })
@@ -177,5 +214,7 @@ if (root)
       <Typed />
       <Gone />
       <Failing />
+      <Pair />
+      <Changing />
     </StrictMode>,
   )

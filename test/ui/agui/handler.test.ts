@@ -185,6 +185,29 @@ describe.each(kinds)('with %s, the client', (kind) => {
     ])
   })
 
+  test('cannot answer a question with what it has answered to one that looks the same', async () => {
+    const asking: ScriptTurn = [{ toolCall: { id: 'c1', name: 'get_place' } }]
+    const { agent, ask, model, url } = await served(kind, [asking, asking, 'You are in Oslo.'])
+    await ask('Where am I?')
+    const stale = structuredClone(agent.messages)
+    // The page asks the same again.
+    agent.setMessages([])
+    await ask('Where am I?')
+    const answered = (messages: readonly Message[]) => {
+      const [call] = messages.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : []))
+      return [...messages, { id: 't1', role: 'tool', toolCallId: call?.id, content: 'Rome' }]
+    }
+    const post = async (messages: readonly object[]) => {
+      const body = JSON.stringify({ threadId: 'thread-1', runId: 'r', messages })
+      const headers = { 'content-type': 'application/json' }
+      return (await fetch(url, { method: 'POST', headers, body })).status
+    }
+    expect(await post(answered(stale))).toBe(409)
+    expect(model.requests).toHaveLength(2)
+    expect(await post(answered(agent.messages))).toBe(200)
+    await expect.poll(() => model.requests.length).toBe(3)
+  })
+
   test('learns that something went wrong, and nothing of what it was', async () => {
     const { ask, errors } = await served(kind, [
       [{ text: 'Well' }, { error: { message: 'the key sk-12345 is wrong' } }],

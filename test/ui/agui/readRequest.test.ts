@@ -154,7 +154,7 @@ describe('the thread before it', () => {
     ['several texts', { content: [text('a'), text('b')] }, 'ab'],
     ['text and an image', { content: [text('a'), { source: { type: 'data', value: 'AA' } }] }, 'a'],
     ['nothing', { content: null }, ''],
-    ['an error that is not a text', { error: 7 }, 'seen'],
+    ['an error that is not a string', { error: 7 }, 'seen'],
   ])('has the text of a result with %s', (_, over, expected) => {
     const { history } = earlier(assistant('', call('c1', look('{}'))), result('c1', over))
     expect(history[1]?.parts).toStrictEqual([
@@ -207,7 +207,7 @@ describe('a decision', () => {
       { c1: { approve: false, reason: 'too far' } },
     ],
     [
-      'a reason that is not a text',
+      'a reason that is not a string',
       { status: 'resolved', payload: { approved: true, reason: 7 } },
       { c1: { approve: true } },
     ],

@@ -141,7 +141,7 @@ describe('a conversation', () => {
     type: 'toolResult',
     id,
     name: 'look',
-    result: '{"error":"This call did not run: it was never decided."}',
+    result: '{"error":"This call did not run: no decision was made on it."}',
     isError: true,
   })
   const called = (id: JsonValue, args: JsonValue = '{}') => ({

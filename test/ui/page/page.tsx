@@ -2,6 +2,7 @@
 import { HttpAgent } from '@ag-ui/client'
 import { useChat } from '@ai-sdk/react'
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
+import { useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Agent, tool } from '../../../src/index.ts'
 import { scriptedModel } from '../../../src/testing/scriptedModel.ts'
@@ -38,12 +39,46 @@ const Chat = ({ name }: { name: keyof typeof transports }) => {
   )
 }
 
+const stored = new DefaultChatTransport({ api: '/api/stored' })
+
+/** A chat in a store, in which a person may write on while an answer streams. */
+const Typed = () => {
+  const { messages, sendMessage } = useChat({ id: 'chat-1', transport: stored })
+  const [text, setText] = useState('')
+  return (
+    <form
+      id="typed"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void sendMessage({ text })
+        setText('')
+      }}
+    >
+      <input aria-label="Message" value={text} onChange={({ target }) => setText(target.value)} />
+      <ol>
+        {messages.map(({ id, parts }) => (
+          <li key={id}>
+            {parts
+              .map((part) =>
+                part.type === 'text' ? part.text : part.type === 'data-state' ? stateOf(part.data) : '',
+              )
+              .join('')}
+          </li>
+        ))}
+      </ol>
+    </form>
+  )
+}
+
+const stateOf = (data: unknown): string => (Object(data).state === 'Queued' ? '(queued)' : '')
+
 const root = document.getElementById('root')
 if (root)
   createRoot(root).render(
     <>
       <Chat name="local" />
       <Chat name="served" />
+      <Typed />
     </>,
   )
 

@@ -118,7 +118,7 @@ describe('an earlier answer', () => {
   const asCall = { type: 'toolCall', id: 'c1', name: 'look', arguments: { at: 'sea' } }
   const asResult = (over: object) => ({ type: 'toolResult', id: 'c1', name: 'look', ...over })
   const noDecision = asResult({
-    result: '{"error":"This call did not run: it was never decided."}',
+    result: '{"error":"This call did not run: no decision was made on it."}',
     isError: true,
   })
 
