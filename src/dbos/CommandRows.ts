@@ -32,11 +32,15 @@ export class CommandRows {
     return commands
   }
 
-  /** Reads the last commands of a run that is about to be complete. If there are none, it takes no more from now on. */
+  /**
+   * Reads the last commands of a run that is about to be complete, those that are due by now included: no worker may have
+   * looked for them since. If there are none, the run takes no more from now on.
+   */
   last(id: string, after: number): Promise<NumberedCommand[]> {
     return this.#database.transaction(async (query) => {
       // A run that was deleted meanwhile has no row.
-      await query('SELECT id FROM statewire.runs WHERE id = $1 FOR UPDATE', id)
+      const [found] = await query('SELECT id FROM statewire.runs WHERE id = $1 FOR UPDATE', id)
+      if (found) await takeDueOf(query, id)
       const commands = await unseen(query, id, after)
       if (commands.length === 0) await query('UPDATE statewire.runs SET closed = true WHERE id = $1', id)
       return commands
@@ -58,7 +62,7 @@ export class CommandRows {
       const request = task === undefined ? ofRun : [task, ofRun]
       if (commandId !== undefined && (await isTaken(query, id, commandId, request))) return undefined
       const command = await checked(query, run, given, task)
-      if (due === undefined) return await enqueue(query, run, command)
+      if (due === undefined || due <= Date.now()) return await enqueue(query, run, command)
       const later = 'INSERT INTO statewire.later_commands (run, due, command) VALUES ($1, $2, $3)'
       await query(later, id, due, JSON.stringify(command))
       return undefined
@@ -174,6 +178,22 @@ const enqueue = async (
   // A run that its agent refuses can still be aborted.
   if (command.type === 'abort' && typeof blocked === 'string') await abandon(query, id, blocked)
   return isWaiting ? { id, agent, segment: next } : undefined
+}
+
+/** Adds the commands whose time has come to those of a run that is under way. */
+const takeDueOf = async (query: Query, id: string): Promise<void> => {
+  const run = await lockedRun(query, id)
+  if (run.status !== 'running' || run.isClosed) return
+  const due = await query(
+    'DELETE FROM statewire.later_commands WHERE run = $1 AND due <= $2 RETURNING number, due, command',
+    id,
+    Date.now(),
+  )
+  const inOrder = due.sort((a, b) => Number(a.due) - Number(b.due) || Number(a.number) - Number(b.number))
+  for (const [index, { command }] of inOrder.entries()) {
+    const found = fromJson(command)
+    if (isJsonObject(found)) await enqueue(query, { ...run, sent: run.sent + index }, storedCommand(found))
+  }
 }
 
 /** Ends a run that its agent refuses. */

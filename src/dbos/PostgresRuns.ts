@@ -185,7 +185,9 @@ export class PostgresRuns implements StoredRuns {
     const { at, message, commandId } = options
     const command = { type: 'wake' as const, ...(message !== undefined && { message }) }
     const { root, ...task } = await this.#placeOf(id)
-    await this.#service.commands.enqueue(root, command, { commandId, due: at.getTime(), ...task })
+    const taken = { commandId, due: at.getTime(), ...task }
+    const due = await this.#service.commands.enqueue(root, command, taken)
+    if (due) await this.#service.startSegment(due.id, due.segment, due.agent)
   }
 
   /** The stored run that has the commands of a run, or of a task of it. */

@@ -54,6 +54,23 @@ export const timeContract = (open: OpenStore): void => {
       await expect(runs.wake('none', { at })).rejects.toThrow('no run "none"')
     })
 
+    test.each([0, 20])('a wake-up that is due %i ms from now reaches a run that ends later', async (ms) => {
+      let finish = () => {}
+      const done = new Promise<void>((resolve) => {
+        finish = resolve
+      })
+      const work = tool({ name: 'work', description: 'Works', execute: () => done })
+      const script = [[call('work')], 'Done.', 'Good morning.']
+      const runs = await open({ agent: new Agent(scriptedModel(script), { tools: [work] }) })
+      const run = await runs.start('agent', 'Go', { id: 'job' })
+      await vi.waitFor(async () => expect((await run.info()).state).toMatch(/^ToolExecution/), 60_000)
+      const at = new Date(ms === 0 ? 0 : Date.now() + ms)
+      await runs.wake('job', { at, message: 'Wake up.' })
+      await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(at.getTime()))
+      finish()
+      expect((await run.result).messages.map(textOf).join()).toContain('Wake up.')
+    })
+
     test.each<[OnExpired, RegExp | null, number]>([
       ['reject', /No person decided on this call in time/, 0],
       ['approve', /^wiped$/, 1],
