@@ -105,10 +105,11 @@ const longestPeriod = 4
  */
 export const repeatsIn = (
   { messages, options: { limits } }: StreamingState,
+  results: ChatMessage,
   tools: ReadonlyMap<string, Tool>,
 ): number => {
   if (limits.repeats === undefined) return 0
-  const rounds = lastRounds(messages, (limits.repeats + 2) * longestPeriod, tools)
+  const rounds = lastRounds([...messages, results], (limits.repeats + 2) * longestPeriod, tools)
   const counts = Array.from({ length: longestPeriod }, (_, index) => timesIn(rounds, index + 1))
   return Math.max(...counts)
 }

@@ -169,10 +169,11 @@ export const roundActions = (config: () => ResolvedConfig) => {
       failure: brokenPart(error, 'ToolExecution'),
     })),
     storeResults: assign(({ context, self }) => {
-      const plain = run.append(context, results.resultMessage(context))
-      const repeats = repeatsIn({ ...context, ...plain }, toolsOf(config(), self))
+      const plain = results.resultMessage(context)
+      const repeats = repeatsIn(context, plain, toolsOf(config(), self))
+      const note = repeatNote(context, repeats)
       return {
-        ...run.append(context, results.resultMessage(context, repeatNote(context, repeats))),
+        ...run.append(context, note === undefined ? plain : results.resultMessage(context, note)),
         steering: results.laterSteering(context),
         bounds: { ...context.bounds, repeats, emptyAnswers: 0 },
       }
