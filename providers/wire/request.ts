@@ -42,11 +42,14 @@ export const roleMessages = (
   return wire
 }
 
-/** The ids of the calls and results of a message on the wire. */
+/** The calls and results of a message that have another id on the wire. */
 export const idsIn = ({ parts }: ChatMessage, wireId: (id: string) => string): string => {
   let ids = ''
-  for (const part of parts)
-    if (part.type === 'toolCall' || part.type === 'toolResult') ids += `${wireId(part.id)}\u0000`
+  for (const part of parts) {
+    if (part.type !== 'toolCall' && part.type !== 'toolResult') continue
+    const id = wireId(part.id)
+    if (id !== part.id) ids += `${part.id}\u0000${id}\u0000`
+  }
   return ids
 }
 
