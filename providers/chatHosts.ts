@@ -122,9 +122,12 @@ export const chatHosts: readonly ChatHost[] = [
     hosts: /(^|\.)moonshot\.(ai|cn)$/,
     keyVariable: 'MOONSHOT_API_KEY',
     defaultModel: 'kimi-k3',
-    // Kimi K3 takes an effort, and cannot stop; the models before it have a switch.
+    // Kimi K3 takes an effort, and cannot stop; the models before it have a switch, and refuse an effort beside it.
     profile: (model) =>
-      openWeights({ ...withoutSchema, ...(!/k3/i.test(model) && { thinkingControl: 'thinking' }) })(model),
+      openWeights({
+        ...withoutSchema,
+        ...(!/k3/i.test(model) && { thinkingControl: 'thinking', efforts: [] }),
+      })(model),
     ...models,
   },
   {
