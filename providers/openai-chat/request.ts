@@ -146,24 +146,25 @@ const needsResponses = ({ provider, model }: Target, canStop: boolean): Configur
 
 /**
  * Marks the system prompt, the last message and the one that the request before ended with, for gateways that hand
- * markers on to Anthropic.
+ * markers on to Anthropic. Only blocks carry one, so every text is a block: it stays the same when its marker goes.
  */
 const markedMessages = (messages: readonly JsonObject[], cache: PromptCache | undefined): JsonObject[] => {
   const marker = cacheMarker(cache)
   if (!marker) return [...messages]
   const ends = requestEnds(messages)
-  return messages.map((message, index) =>
-    ends.includes(index) || (index === 0 && message.role === 'system')
-      ? { ...message, content: markedContent(message.content ?? null, marker) }
-      : message,
-  )
+  return messages.map((message, index) => {
+    if (message.role === 'assistant') return message
+    const isMarked = ends.includes(index) || (index === 0 && message.role === 'system')
+    const content = inBlocks(message.content ?? null)
+    return { ...message, content: isMarked ? markedContent(content, marker) : content }
+  })
 }
+
+const inBlocks = (content: JsonValue): JsonValue =>
+  typeof content === 'string' && content.trim() !== '' ? [{ type: 'text', text: content }] : content
 
 /** Marks the last text: nothing else carries a marker here, nor does an empty text. */
 const markedContent = (content: JsonValue, marker: JsonObject): JsonValue => {
-  if (typeof content === 'string') {
-    return content.trim() === '' ? content : [{ type: 'text', text: content, cache_control: marker }]
-  }
   if (!Array.isArray(content)) return content
   const at = content.findLastIndex((block) => isJsonObject(block) && block.type === 'text')
   const block = content[at]
