@@ -13,8 +13,9 @@ import { writtenOnce } from '../wire/written.ts'
 import { chatMessages } from './history.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
-export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
+export const chatRequest = (given: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
   const { profile } = target
+  const request = withForcedTools(given, profile)
   const {
     rejectsStreamOptions = false,
     strictSchemas = true,
@@ -40,6 +41,18 @@ export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProf
     ...(promptCache === 'key' && cacheKey(request)),
   }
   return { path: '/chat/completions', body: withProviderOptions(body, request.providerOptions) }
+}
+
+/** The request with what the server takes beside a forced tool: the tool wins over thinking, as it does with Claude. */
+const withForcedTools = (
+  request: ModelRequest,
+  { forcedTools, thinking }: OpenAIChatProfile,
+): ModelRequest => {
+  const { tools = [], toolChoice, ...rest } = request
+  const isForced = tools.length > 0 && (toolChoice === 'required' || typeof toolChoice === 'object')
+  if (!isForced || forcedTools === undefined) return request
+  if (forcedTools === 'never') return { ...rest, tools }
+  return thinking ? { ...request, thinking: false } : request
 }
 
 const samplingSettings = (request: ModelRequest, profile: OpenAIChatProfile): JsonObject => {
