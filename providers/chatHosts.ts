@@ -24,6 +24,7 @@ const openWeights = (quirks: Partial<OpenAIChatProfile> = {}) => hostedProfile(o
 /** JSON without a schema is all that these promise: typed answers come through a tool. */
 const withoutSchema = { nativeSchema: false } as const
 
+/** Kimi before K3. */
 const switched = { thinkingControl: 'thinking', efforts: [], forcedTools: 'withoutThinking' } as const
 
 const withoutLinks = (profile: OpenAIChatProfile): OpenAIChatProfile => ({
@@ -129,7 +130,7 @@ export const chatHosts: readonly ChatHost[] = [
     keyVariable: 'MOONSHOT_API_KEY',
     defaultModel: 'kimi-k3',
     // Kimi K3 takes an effort, and cannot stop; the models before it have a switch, and refuse an effort beside it.
-    profile: (model) => openWeights({ ...withoutSchema, ...(!/k3/i.test(model) && switched) })(model),
+    profile: (model) => openWeights({ ...withoutSchema, ...(!/k3|latest/i.test(model) && switched) })(model),
     ...models,
   },
   {

@@ -71,7 +71,7 @@ const wordsOf = (text: string, model: string): string => {
     .replace(/https?:\/\/\S+/g, '')
     .replaceAll(model, '')
     .replaceAll(short === '' ? model : short, '')
-    .replace(/\bmodel[:=]?\s*(?:['"`][\w./:@-]+['"`]|[\w./:@-]*\d[\w./:@-]*)/gi, 'model')
+    .replace(/\bmodel[:=]?\s*(?:['"`][\w.:@]*[-/][\w./:@-]*|['"`]?[\w./:@-]*\d[\w./:@-]*)/gi, 'model')
 }
 
 /** The headers after the lessons: without the betas that are refused. */

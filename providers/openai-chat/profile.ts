@@ -36,7 +36,7 @@ export type OpenAIChatProfile = ModelProfile & {
   efforts?: readonly EffortWord[]
   /** Function tools are refused while the model thinks: OpenAI's models since gpt-5.4. */
   toolsOnlyWithoutThinking?: boolean
-  /** When a tool may be forced: not while the model thinks (DeepSeek, Kimi before K3, Qwen), or never (Z.ai). Default: always. */
+  /** The time at which a tool may be forced: not while the model thinks (DeepSeek, Kimi before K3, Qwen), or never (Z.ai). Default: always. */
   forcedTools?: 'withoutThinking' | 'never'
   /**
    * The field in which the model's reasoning goes back: DeepSeek and Kimi refuse tool calls without it. By default, the

@@ -36,6 +36,7 @@ describe('thinking', () => {
     ['moonshot:kimi-k2.6', { effort: 'high' }, { thinking: { type: 'enabled' } }],
     ['moonshot:kimi-k2.6', false, { thinking: { type: 'disabled' } }],
     ['moonshot:kimi-k3', { effort: 'high' }, { reasoning_effort: 'high' }],
+    ['moonshot:kimi-latest', { effort: 'high' }, { reasoning_effort: 'high' }],
     ['together:moonshotai/Kimi-K3', { effort: 'high' }, { reasoning: { enabled: true } }],
     ['openrouter:openai/gpt-6-luna', { effort: 'max' }, { reasoning: { effort: 'xhigh' } }],
     ['nvidia', true, { chat_template_kwargs: { enable_thinking: true } }],

@@ -241,6 +241,7 @@ const refusals: Case[] = [
     },
     'outputSchema',
   ],
+  ['a gateway', M, { seed: 7 }, openai('Not supported by the model: `seed`'), 'seed'],
   ['LM Studio', M, {}, { error: "Unrecognized key(s) in object: 'stream_options'" }, 'usage'],
   [
     'LM Studio',
