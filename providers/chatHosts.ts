@@ -24,6 +24,9 @@ const openWeights = (quirks: Partial<OpenAIChatProfile> = {}) => hostedProfile(o
 /** JSON without a schema is all that these promise: typed answers come through a tool. */
 const withoutSchema = { nativeSchema: false } as const
 
+/** Kimi before K3. */
+const switched = { thinkingControl: 'thinking', efforts: [], forcedTools: 'withoutThinking' } as const
+
 const withoutLinks = (profile: OpenAIChatProfile): OpenAIChatProfile => ({
   ...profile,
   attachments: { ...profile.attachments, links: false },
@@ -111,7 +114,11 @@ export const chatHosts: readonly ChatHost[] = [
     baseUrl: 'https://api.deepseek.com',
     keyVariable: 'DEEPSEEK_API_KEY',
     defaultModel: 'deepseek-flash',
-    profile: hostedProfile(deepseekModels, { ...withoutSchema, thinkingControl: 'thinking' }),
+    profile: hostedProfile(deepseekModels, {
+      ...withoutSchema,
+      thinkingControl: 'thinking',
+      forcedTools: 'withoutThinking',
+    }),
     ...models,
   },
   {
@@ -122,9 +129,8 @@ export const chatHosts: readonly ChatHost[] = [
     hosts: /(^|\.)moonshot\.(ai|cn)$/,
     keyVariable: 'MOONSHOT_API_KEY',
     defaultModel: 'kimi-k3',
-    // Kimi K3 takes an effort, and cannot stop; the models before it have a switch.
-    profile: (model) =>
-      openWeights({ ...withoutSchema, ...(!/k3/i.test(model) && { thinkingControl: 'thinking' }) })(model),
+    // Kimi K3 takes an effort, and cannot stop; the models before it have a switch, and refuse an effort beside it.
+    profile: (model) => openWeights({ ...withoutSchema, ...(!/k3|latest/i.test(model) && switched) })(model),
     ...models,
   },
   {
@@ -135,7 +141,8 @@ export const chatHosts: readonly ChatHost[] = [
     hosts: /(^|\.)(z\.ai|bigmodel\.cn)$/,
     keyVariable: 'ZAI_API_KEY',
     defaultModel: 'glm-5.3',
-    profile: openWeights({ ...withoutSchema, thinkingControl: 'thinking' }),
+    // "Tool choice must be auto."
+    profile: openWeights({ ...withoutSchema, thinkingControl: 'thinking', forcedTools: 'never' }),
     ...models,
   },
   {
@@ -146,7 +153,11 @@ export const chatHosts: readonly ChatHost[] = [
     hosts: /^dashscope[a-z-]*\.aliyuncs\.com$|\.maas\.aliyuncs\.com$/,
     keyVariable: 'DASHSCOPE_API_KEY',
     defaultModel: 'qwen3.8-max',
-    profile: openWeights({ ...withoutSchema, thinkingControl: 'enable_thinking' }),
+    profile: openWeights({
+      ...withoutSchema,
+      thinkingControl: 'enable_thinking',
+      forcedTools: 'withoutThinking',
+    }),
     ...models,
   },
   {

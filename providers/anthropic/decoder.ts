@@ -147,7 +147,9 @@ export class AnthropicDecoder implements Decoder {
     switch (content.kind) {
       case 'text': {
         const citation = objectAt(delta, 'citation')
-        return citation ? this.#cite(content, citation) : this.#text(content, stringAt(delta, 'text') ?? '')
+        if (citation) return this.#cite(content, citation)
+        const isText = (stringAt(delta, 'type') ?? 'text_delta') === 'text_delta'
+        return this.#text(content, (isText && stringAt(delta, 'text')) || '')
       }
       case 'call': {
         const piece = stringAt(delta, 'partial_json') ?? ''

@@ -1,12 +1,12 @@
-import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import type { Warning } from '../../src/messages/result.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { hasDeferred, withAllTools } from '../../src/model/deferredTools.ts'
 import { hasChanges, withoutChanges } from '../../src/model/promptChange.ts'
-import { anyEffort, type EffortWord, effortFor } from '../models/modelFacts.ts'
+import type { EffortWord } from '../models/modelFacts.ts'
 import { bindingBeta } from '../wire/prefix.ts'
 import { withSchemaInstruction } from '../wire/request.ts'
-import { type Setting, settingFields, valueAt, withValueAt } from '../wire/settings.ts'
+import { settingFields, valueAt, withValueAt } from '../wire/settings.ts'
 import {
   aboutBinding,
   aboutChanges,
@@ -17,14 +17,17 @@ import {
   inSchema,
   isRefusal,
   limitIn,
+  namesOfSettings,
   outOfRange,
+  withNearestEffort,
   withThinking,
 } from './refusalWords.ts'
-import { strictBody, wantsStrict } from './strictSchemas.ts'
+import { looseBody, refusesStrict, strictBody, wantsStrict } from './strictSchemas.ts'
 import {
   foreignThinking,
   replaysThinking,
-  withEmptyThinking,
+  withBlankThinking,
+  withoutEncrypted,
   withoutThinking,
   withoutThinkingText,
 } from './thinkingBlocks.ts'
@@ -69,7 +72,7 @@ export type Row = {
   beta?: string
 }
 
-const has = ({ body }: Sent, paths: readonly string[]) =>
+const has = ({ body }: Pick<Sent, 'body'>, paths: readonly string[]) =>
   paths.some((path) => valueAt(body, path) !== undefined)
 
 const without = (body: JsonObject, paths: readonly string[]): JsonObject =>
@@ -77,8 +80,7 @@ const without = (body: JsonObject, paths: readonly string[]): JsonObject =>
 
 /** A setting that is left out for good. */
 const leftOut = (
-  setting: Setting,
-  named: RegExp,
+  setting: keyof typeof namesOfSettings,
   more: { always?: RegExp; takesRange?: boolean } = {},
 ): Row => ({
   name: setting,
@@ -88,11 +90,9 @@ const leftOut = (
   isRefused: (text, sent) =>
     has(sent, settingFields[setting]) &&
     (more.always?.test(text) === true ||
-      (isRefusal(text, named) && (more.takesRange !== true || !outOfRange.test(text)))),
+      (isRefusal(text, namesOfSettings[setting]) && (more.takesRange !== true || !outOfRange.test(text)))),
   body: (body) => without(body, settingFields[setting]),
 })
-
-const encrypted = 'reasoning.encrypted_content'
 
 /** A body that does not name a beta; on the clouds betas are in the body. */
 const withoutBeta = (body: JsonObject, beta: string): JsonObject =>
@@ -129,12 +129,13 @@ export const refusalTable: readonly Row[] = [
     name: 'thinkingWanted',
     setting: 'history',
     change: 'replaced',
-    said: 'wants the thinking of all its answers back: where there is none, it gets an empty one.',
+    said: 'wants the thinking of all its answers back: where there is none, it gets a blank one.',
     isInside: true,
     isRefused: (text, { body }) =>
-      /reasoning_content\b.{0,80}must be passed back|missing .?reasoning_content/i.test(text) &&
-      withEmptyThinking(body) !== body,
-    body: withEmptyThinking,
+      /reasoning_content\b.{0,80}must be passed back|missing .?reasoning_content|reasoning_content.? is missing/i.test(
+        text,
+      ) && withBlankThinking(body) !== body,
+    body: withBlankThinking,
   },
   {
     name: 'thinkingText',
@@ -177,6 +178,15 @@ export const refusalTable: readonly Row[] = [
     request: withPlainNames,
   },
   {
+    name: 'looseSchemas',
+    setting: 'strict',
+    change: 'omitted',
+    said: 'does not take strict: it is left out.',
+    isInside: true,
+    isRefused: refusesStrict,
+    body: looseBody,
+  },
+  {
     name: 'strict',
     setting: 'strict',
     change: 'replaced',
@@ -211,7 +221,7 @@ export const refusalTable: readonly Row[] = [
     said: 'refuses what a cache needs: its prompts are not cached.',
     isInside: true,
     isRefused: (text, { request }) =>
-      request.cache !== 'off' && isRefusal(text, /cache_control|cache_?point|prompt_cache/i),
+      request.cache !== 'off' && isRefusal(text, /cache_control|cache_?point|prompt[_ ]cach/i),
     request: (request) => (request.cache === 'off' ? request : { ...request, cache: 'off' }),
   },
   {
@@ -220,11 +230,10 @@ export const refusalTable: readonly Row[] = [
     change: 'omitted',
     said: 'does not give its thinking away: none goes back to it.',
     isRefused: (text, sent) =>
-      has(sent, ['include']) && isRefusal(text, /encrypted[_. ]content/i) && !/verif|decrypt/i.test(text),
-    body: ({ include, ...rest }) => {
-      const left = Array.isArray(include) ? include.filter((each) => each !== encrypted) : []
-      return left.length > 0 ? { ...rest, include: left } : rest
-    },
+      has(sent, ['include']) &&
+      isRefusal(text, /encrypted[_. ]content|(?:['"`]|argument.*: ?)include\b/i) &&
+      !/verif|decrypt/i.test(text),
+    body: withoutEncrypted,
   },
   {
     name: 'deferredTools',
@@ -264,7 +273,9 @@ export const refusalTable: readonly Row[] = [
     change: 'replaced',
     said: 'takes the longest answer under another name: maxOutputTokens goes there.',
     isRefused: (text, sent) =>
-      has(sent, tokenFields) && isRefusal(text, /max_(?:completion_)?tokens/i) && !outOfRange.test(text),
+      has(sent, tokenFields) &&
+      isRefusal(text, /(?<!reasoning\.)max_(?:completion_)?tokens/i) &&
+      !outOfRange.test(text),
     learn: (_, { body }) => ({ only: tokenFields.filter((field) => body[field] !== undefined) }),
     body: (body, { only: [field = ''] = [] }) => {
       const value = body[field]
@@ -281,23 +292,16 @@ export const refusalTable: readonly Row[] = [
       has(sent, ['stream_options']) && isRefusal(text, /stream[_ ]?options|include_usage/i),
     body: (body) => without(body, ['stream_options']),
   },
-  leftOut('parallelToolCalls', /parallel[_ ]?tool[_ ]?(?:calls?|use)/i),
+  leftOut('parallelToolCalls'),
   {
-    ...leftOut(
-      'toolChoice',
-      /tool[_ ]?choice|function[_ ]?calling[_ ]?config|forc(?:es|ed|ing) (?:a )?(?:tool|function)/i,
-    ),
+    ...leftOut('toolChoice'),
     change: 'replaced',
     said: 'cannot be made to call a tool: toolChoice is "auto" instead.',
   },
-  leftOut('topP', /top_?p\b|['"`]p['"`]/i, { takesRange: true, always: /top_p.{0,60}or unset/i }),
-  leftOut('temperature', /temperature/i, { takesRange: true }),
-  leftOut('seed', /\b(?:random_)?seed\b/i, { takesRange: true }),
-  leftOut(
-    'stopSequences',
-    /stop[_ ]?sequences?|['"`]stop['"`]|(?:parameters?|arguments?|model|body|field):? ?\.?stop\b|\bstop\b.{0,20}(?:parameter|not supported)|\w\.stop\b/i,
-    { takesRange: true },
-  ),
+  leftOut('topP', { takesRange: true, always: /top_p.{0,60}or unset/i }),
+  leftOut('temperature', { takesRange: true }),
+  leftOut('seed', { takesRange: true }),
+  leftOut('stopSequences', { takesRange: true }),
   {
     name: 'outputSchema',
     setting: 'outputSchema',
@@ -311,38 +315,35 @@ export const refusalTable: readonly Row[] = [
       request.outputSchema && (only?.includes(schemaOf(request)) ?? true) ? instructed(request) : request,
   },
   {
+    name: 'toolsWithoutThinking',
+    setting: 'thinking',
+    change: 'replaced',
+    said: 'takes no tools while it thinks: it does not think.',
+    isRefused: (text) => /set reasoning_effort to .?none/i.test(text),
+    body: (body) => (has({ body }, ['tools']) ? { ...body, reasoning_effort: 'none' } : body),
+  },
+  {
     name: 'effort',
     setting: 'thinking',
     change: 'replaced',
     said: 'does not take this amount of thinking: it gets the nearest amount that it takes, or its default.',
     isRefused: (text, sent) =>
       has(sent, effortFields) &&
-      isRefusal(text, /effort|thinking[_ ]?level|output_config|['"`]reasoning['"`]/i),
+      isRefusal(
+        text,
+        /effort|thinking[_ ]?level|output_config|['"`]reasoning['"`]|(?:think|reasoning) value/i,
+      ),
     learn: (text, sent) => {
       const takes = effortsIn(text, sent.body)
       return takes.length > 0 ? { takes } : {}
     },
-    body: (body, { takes = [] }) =>
-      effortFields.reduce(
-        (next, path) => withValueAt(next, path, nearestWord(valueAt(next, path), takes)),
-        body,
-      ),
+    body: (body, { takes = [] }) => withNearestEffort(body, takes),
   },
-  leftOut(
-    'thinking',
-    /^(?!.{0,20}max_(?:output_)?tokens|.*reasoning_content).*(?:think|reasoning|budget_tokens|chat_template_kwargs)/is,
-  ),
+  leftOut('thinking'),
   {
     // A turn that began without thinking cannot continue with it.
-    ...leftOut('thinking', withThinking, { always: withThinking }),
+    ...leftOut('thinking'),
     isInside: true,
+    isRefused: (text, sent) => has(sent, settingFields.thinking) && withThinking.test(text),
   },
 ]
-
-const nearestWord = (value: JsonValue | undefined, takes: readonly EffortWord[]): JsonValue | undefined => {
-  if (typeof value !== 'string') return value
-  const wanted = anyEffort.find((word) => word === value.toLowerCase())
-  if (wanted === undefined || takes.includes(wanted)) return takes.length > 0 ? value : undefined
-  const word = wanted === 'none' ? takes[0] : effortFor({ effort: wanted }, takes)
-  return value === value.toUpperCase() ? word?.toUpperCase() : word
-}

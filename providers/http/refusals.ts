@@ -2,7 +2,7 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import type { PrefixDifference } from '../../src/model/delta.ts'
-import { isFailedCall } from '../wire/error.ts'
+import { isFailedAnswer } from '../wire/error.ts'
 import { conversationOf, hashOf, schemaDifference } from '../wire/request.ts'
 import { valueAt } from '../wire/settings.ts'
 import { withoutEcho } from './echo.ts'
@@ -21,10 +21,13 @@ const otherCodes: ReadonlySet<string | undefined> = new Set([
   'invalid_prompt',
   'content_filter',
   'content_policy_violation',
+  'model_not_found',
+  'model_not_supported',
 ])
 
-/** The words about a prompt that breaks a rule. */
-const aboutPrompt = /\bflagged\b|content (?:management )?policy|usage polic|safety (?:system|filter)/i
+/** The words about a prompt that breaks a rule, and about an answer that the model got wrong. */
+const aboutPrompt =
+  /failed_generation|\bflagged\b|content (?:management )?policy|usage polic|safety (?:system|filter)/i
 
 /** A place in the messages or in the tools, which a user has written and which a server may repeat word for word. */
 const inside =
@@ -43,7 +46,7 @@ export const lessonOf = (
 ): Lesson | undefined => {
   const { status, code, message } = error
   if (!refusals.has(status) || error.name !== 'ModelError' || otherCodes.has(code)) return undefined
-  if (isFailedCall(code) || param === 'prompt' || aboutPrompt.test(message)) return undefined
+  if (isFailedAnswer(code) || param === 'prompt' || aboutPrompt.test(message)) return undefined
   // A field that is named beside the words is the server's own statement, whatever the user wrote.
   const isOfSetting =
     param !== undefined && !aboutContent.test(param) && valueAt(sent.body, param) !== undefined
@@ -68,7 +71,7 @@ const wordsOf = (text: string, model: string): string => {
     .replace(/https?:\/\/\S+/g, '')
     .replaceAll(model, '')
     .replaceAll(short === '' ? model : short, '')
-    .replace(/\bmodel[:=]?\s*['"`]?[\w./:@-]*\d[\w./:@-]*/gi, 'model')
+    .replace(/\bmodel[:=]?\s*(?:['"`][\w.:@]*[-/][\w./:@-]*|['"`]?[\w./:@-]*\d[\w./:@-]*)/gi, 'model')
 }
 
 /** The headers after the lessons: without the betas that are refused. */

@@ -1,8 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { valueAt, withValueAt } from '../wire/settings.ts'
 
-// Strict schemas, for servers that take no others. They require every property, so a schema with optional ones is sent as
-// it is for as long as a server takes it.
+// Strict schemas, for servers that take no others, and for those that take none. They require every property, so a schema
+// with optional ones is sent as it is for as long as a server takes it.
+
+const againstStrict =
+  /\bstrict\b.{0,60}(?:not (?:a valid|supported|permitted|allowed|available)|unsupported|only (?:available|supported)|extra (?:inputs|fields))|(?:unknown|unsupported|unrecognized|unexpected|extra(?:neous)?|n't support|not support)\b.{0,60}\bstrict\b/i
+
+/** Says whether these words refuse `strict`, and the body has it. */
+export const refusesStrict = (text: string, { body }: { body: JsonObject }): boolean =>
+  againstStrict.test(text) && JSON.stringify(looseBody(body)) !== JSON.stringify(body)
 
 const aboutStrict =
   /requires? (?:the )?['"`]?(?:\S{0,40}\.)?strict\b|\bstrict\b['"`]?.{0,40}(?:must be|to be|=|:|set to|only|required).{0,20}\b(?:true|required)\b|only strict\b|\bstrict\b['"`]? is required/i
@@ -12,27 +19,37 @@ export const wantsStrict = (text: string, { body }: { body: JsonObject }): boole
   aboutStrict.test(text) && JSON.stringify(strictBody(body)) !== JSON.stringify(body)
 
 /** A body whose tools and answer have strict schemas; the same where they have them already. */
-export const strictBody = (body: JsonObject): JsonObject => {
+export const strictBody = (body: JsonObject): JsonObject => describedBy(body, strictly)
+
+/** A body whose tools and answer do not say `strict`; the same where none of them does. */
+export const looseBody = (body: JsonObject): JsonObject =>
+  describedBy(body, ({ strict: _, ...described }) => described)
+
+type Describe = (described: JsonObject, field: 'parameters' | 'schema') => JsonObject
+
+const describedBy = (body: JsonObject, describe: Describe): JsonObject => {
   const { tools } = body
-  const withTools = Array.isArray(tools) ? { ...body, tools: tools.map(strictTool) } : body
+  const withTools = Array.isArray(tools)
+    ? { ...body, tools: tools.map((tool) => describedTool(tool, describe)) }
+    : body
   return formats.reduce((next, path) => {
     const format = valueAt(next, path)
-    return isJsonObject(format) ? withValueAt(next, path, strictly(format, 'schema')) : next
+    return isJsonObject(format) ? withValueAt(next, path, describe(format, 'schema')) : next
   }, withTools)
 }
 
 /** The places of an answer's schema: chat completions, and the Responses API. */
 const formats = ['response_format.json_schema', 'text.format']
 
-const strictTool = (tool: JsonValue): JsonValue => {
+const describedTool = (tool: JsonValue, describe: Describe): JsonValue => {
   if (!isJsonObject(tool) || tool.type !== 'function') return tool
   const { function: called } = tool
   return isJsonObject(called)
-    ? { ...tool, function: strictly(called, 'parameters') }
-    : strictly(tool, 'parameters')
+    ? { ...tool, function: describe(called, 'parameters') }
+    : describe(tool, 'parameters')
 }
 
-const strictly = (described: JsonObject, field: 'parameters' | 'schema'): JsonObject =>
+const strictly: Describe = (described, field) =>
   described.strict === true || !isJsonObject(described[field])
     ? described
     : { ...described, [field]: closed(described[field]), strict: true }

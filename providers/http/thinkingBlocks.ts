@@ -63,6 +63,14 @@ export const withoutThinking = (request: ModelRequest, refused: ReadonlySet<stri
   return { ...request, messages }
 }
 
+const encrypted = 'reasoning.encrypted_content'
+
+/** A body of the Responses API that does not ask for encrypted thinking. */
+export const withoutEncrypted = ({ include, ...rest }: JsonObject): JsonObject => {
+  const left = Array.isArray(include) ? include.filter((each) => each !== encrypted) : []
+  return left.length > 0 ? { ...rest, include: left } : rest
+}
+
 // The thinking of earlier answers on chat completions, as a text beside them. Some servers refuse it, others refuse a
 // history without it.
 
@@ -84,11 +92,11 @@ export const withoutThinkingText = (body: JsonObject): JsonObject =>
     ? changed(body, ({ reasoning_content: _, reasoning: __, reasoning_details: ___, ...rest }) => rest)
     : body
 
-/** The body with an empty thinking in each answer that has none; the same if all have some. */
-export const withEmptyThinking = (body: JsonObject): JsonObject => {
-  const wants = (message: JsonValue) => isAnswer(message) && !Object.hasOwn(message, 'reasoning_content')
+/** The body with a blank thinking in each answer that has none; the same if all have some. Kimi takes an empty one for none. */
+export const withBlankThinking = (body: JsonObject): JsonObject => {
+  const wants = (message: JsonValue) => isAnswer(message) && !stringAt(message, 'reasoning_content')
   if (!(arrayAt(body, 'messages') ?? []).some(wants)) return body
-  return changed(body, (message) => (wants(message) ? { ...message, reasoning_content: '' } : message))
+  return changed(body, (message) => (wants(message) ? { ...message, reasoning_content: ' ' } : message))
 }
 
 const changed = (body: JsonObject, change: (answer: JsonObject) => JsonObject): JsonObject => ({

@@ -114,5 +114,6 @@ export const nvidiaModels: ModelTable<HostedFacts> = {
       window: 131_072,
     },
     { source: catalogue, checked, names: ['llama-3.1', 'llama-3.3', 'mistral-7b'], window: 128_000 },
+    { source: catalogue, checked, names: ['mistral-7b-instruct-v0.3'], window: 65_536 },
   ],
 }

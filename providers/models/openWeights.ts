@@ -266,6 +266,13 @@ export const openWeightModels: ModelTable<HostedFacts> = {
       source: 'https://docs.nvidia.com/nemo/megatron-bridge, models/vlm/nemotron-nano-v2-vl',
       checked: '2026-11-19',
     },
+    {
+      names: ['reka-edge'],
+      reads: ['images'],
+      window: 16_384,
+      source: 'https://openrouter.ai/rekaai/reka-edge-2603',
+      checked: '2026-11-20',
+    },
     { ...listed, names: ['mercury-coder-small', 'toast-1', 'relace-search'] },
   ],
 }

@@ -157,7 +157,7 @@ export class ChatDecoder implements Decoder {
     this.#reportNew('searchResults', arrayAt(chunk, 'search_results'))
     const moderation = objectAt(chunk, 'moderation')
     if (moderation) this.#reportNew('moderation', [moderation])
-    const usage = openaiUsage(objectAt(chunk, 'usage') ?? objectAt(objectAt(chunk, 'x_groq'), 'usage'))
+    const usage = openaiUsage(usageIn(chunk))
     if (usage) this.#answer.deltas.push({ type: 'usage', usage })
     this.#outputTokens = usage?.outputTokens ?? this.#outputTokens
     return usage !== undefined
@@ -248,3 +248,9 @@ export class ChatDecoder implements Decoder {
 
 /** Recognises the end mark. Chunks begin with a brace, and are spared the search. */
 const isEndMark = (data: string): boolean => !data.startsWith('{') && data.trimStart().startsWith('[DONE]')
+
+/** The counts of a chunk: Groq has them in its own corner, Kimi in the last choice. */
+const usageIn = (chunk: JsonObject): JsonObject | undefined => {
+  const last = arrayAt(chunk, 'choices')?.findLast(isJsonObject)
+  return objectAt(chunk, 'usage') ?? objectAt(objectAt(chunk, 'x_groq'), 'usage') ?? objectAt(last, 'usage')
+}

@@ -80,9 +80,9 @@ const reasoningOf = (
   const thinking = thinkingOf(turn)
   const hasCalls = toolCallsOf(turn).length > 0
   if (reasoningReplay === 'reasoning' || reasoningReplay === 'reasoning_content') {
-    const text = opaque?.thinking === true ? (thinking ?? '') : ''
-    // DeepSeek wants the field on every message with calls, empty if need be.
-    return text !== '' || hasCalls ? { [reasoningReplay]: text } : {}
+    const text = (opaque?.thinking === true && thinking) || ''
+    // DeepSeek and Kimi want the field on every message with calls; Kimi takes an empty one for none.
+    return text !== '' || hasCalls ? { [reasoningReplay]: text || ' ' } : {}
   }
   // Signatures and encrypted blocks are only good for the model that made them, and others may not know the field.
   if (reasoningReplay === 'none' || opaque?.model !== model) return {}

@@ -36,6 +36,8 @@ export type OpenAIChatProfile = ModelProfile & {
   efforts?: readonly EffortWord[]
   /** Function tools are refused while the model thinks: OpenAI's models since gpt-5.4. */
   toolsOnlyWithoutThinking?: boolean
+  /** The time at which a tool may be forced: not while the model thinks (DeepSeek, Kimi before K3, Qwen), or never (Z.ai). Default: always. */
+  forcedTools?: 'withoutThinking' | 'never'
   /**
    * The field in which the model's reasoning goes back: DeepSeek and Kimi refuse tool calls without it. By default, the
    * reasoning goes back to the model that made it, under the name that the server gave it.
@@ -75,6 +77,7 @@ export const chatFields: ProfileFields<OpenAIChatProfile> = {
   thinkingControl: true,
   efforts: true,
   toolsOnlyWithoutThinking: true,
+  forcedTools: true,
   reasoningReplay: true,
   splitThinkTags: true,
   toolCallIds: true,

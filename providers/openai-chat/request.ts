@@ -13,8 +13,9 @@ import { writtenOnce } from '../wire/written.ts'
 import { chatMessages } from './history.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
-export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
+export const chatRequest = (given: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
   const { profile } = target
+  const request = withForcedTools(given, profile)
   const {
     rejectsStreamOptions = false,
     strictSchemas = true,
@@ -40,6 +41,18 @@ export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProf
     ...(promptCache === 'key' && cacheKey(request)),
   }
   return { path: '/chat/completions', body: withProviderOptions(body, request.providerOptions) }
+}
+
+/** The request with what the server takes beside a forced tool: the tool wins over thinking, as it does with Claude. */
+const withForcedTools = (
+  request: ModelRequest,
+  { forcedTools, thinking }: OpenAIChatProfile,
+): ModelRequest => {
+  const { tools = [], toolChoice, ...rest } = request
+  const isForced = tools.length > 0 && (toolChoice === 'required' || typeof toolChoice === 'object')
+  if (!isForced || forcedTools === undefined) return request
+  if (forcedTools === 'never') return { ...rest, tools }
+  return thinking ? { ...request, thinking: false } : request
 }
 
 const samplingSettings = (request: ModelRequest, profile: OpenAIChatProfile): JsonObject => {
@@ -146,24 +159,25 @@ const needsResponses = ({ provider, model }: Target, canStop: boolean): Configur
 
 /**
  * Marks the system prompt, the last message and the one that the request before ended with, for gateways that hand
- * markers on to Anthropic.
+ * markers on to Anthropic. Only blocks carry one, so every text is a block: it stays the same when its marker goes.
  */
 const markedMessages = (messages: readonly JsonObject[], cache: PromptCache | undefined): JsonObject[] => {
   const marker = cacheMarker(cache)
   if (!marker) return [...messages]
   const ends = requestEnds(messages)
-  return messages.map((message, index) =>
-    ends.includes(index) || (index === 0 && message.role === 'system')
-      ? { ...message, content: markedContent(message.content ?? null, marker) }
-      : message,
-  )
+  return messages.map((message, index) => {
+    if (message.role === 'assistant') return message
+    const isMarked = ends.includes(index) || (index === 0 && message.role === 'system')
+    const content = inBlocks(message.content ?? null)
+    return { ...message, content: isMarked ? markedContent(content, marker) : content }
+  })
 }
+
+const inBlocks = (content: JsonValue): JsonValue =>
+  typeof content === 'string' && content.trim() !== '' ? [{ type: 'text', text: content }] : content
 
 /** Marks the last text: nothing else carries a marker here, nor does an empty text. */
 const markedContent = (content: JsonValue, marker: JsonObject): JsonValue => {
-  if (typeof content === 'string') {
-    return content.trim() === '' ? content : [{ type: 'text', text: content, cache_control: marker }]
-  }
   if (!Array.isArray(content)) return content
   const at = content.findLastIndex((block) => isJsonObject(block) && block.type === 'text')
   const block = content[at]

@@ -28,7 +28,7 @@ export const modelError = (
   return {
     name: 'ModelError',
     message: error.message,
-    retryable: (mayPass || isFailedCall(error.code)) && !overflow && !isFinal(error),
+    retryable: (mayPass || isFailedAnswer(error.code)) && !overflow && !isFinal(error),
     ...(status !== undefined && { status }),
     ...(code !== undefined && { code }),
     ...(error.requestId !== undefined && { requestId: error.requestId }),
@@ -56,8 +56,9 @@ export const statusIn = (code = ''): number | undefined =>
 const passing =
   /overloaded|rate_?limit|server_error|api_error|unavailable|timeout|internal|exhausted|capacity/i
 
-/** True for Groq's word for a call that it could not read, also with the status 400: another sample is usually fine. */
-export const isFailedCall = (code: string | undefined): boolean => code === 'tool_use_failed'
+/** True for Groq's words for a call or an answer that it could not read, also with the status 400: another sample is usually fine. */
+export const isFailedAnswer = (code: string | undefined): boolean =>
+  code === 'tool_use_failed' || code === 'json_validate_failed'
 
 /** True where the words of an error event say that it may pass. */
 export const isPassing = ({ code = '', type = '' }: WireError): boolean => passing.test(`${code} ${type}`)

@@ -120,6 +120,10 @@ const reasonOf = (provider: string, listed: Listed, found: readonly string[]): s
     [provider === 'vercel' && /v3.2|mistral-small/.test(id), 'the vendor says that it can think'],
     [id === 'gpt-5.3-codex-spark', 'the vendor says that it reads text alone (2026-11-19)'],
     [id.includes('qwen3.8-2.4t-a95b'), 'its open weights read text alone (2026-11-19)'],
+    [
+      /^openrouter\/(?:fusion|pareto-code)$/.test(id),
+      'a router: what it reads is up to the model that it picks',
+    ],
     [id.includes('grok-voice'), 'it speaks over a realtime API, and is no chat model (2026-11-19)'],
   ]
   return reasons.find(([holds]) => holds)?.[1] ?? 'not settled'

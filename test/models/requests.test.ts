@@ -33,6 +33,10 @@ describe('thinking', () => {
     ['groq:qwen/qwen3.6-27b', { effort: 'high' }, {}],
     ['groq:qwen/qwen3.6-27b', false, { reasoning_effort: 'none' }],
     ['groq:llama-3.1-8b-instant', true, {}],
+    ['moonshot:kimi-k2.6', { effort: 'high' }, { thinking: { type: 'enabled' } }],
+    ['moonshot:kimi-k2.6', false, { thinking: { type: 'disabled' } }],
+    ['moonshot:kimi-k3', { effort: 'high' }, { reasoning_effort: 'high' }],
+    ['moonshot:kimi-latest', { effort: 'high' }, { reasoning_effort: 'high' }],
     ['together:moonshotai/Kimi-K3', { effort: 'high' }, { reasoning: { enabled: true } }],
     ['openrouter:openai/gpt-6-luna', { effort: 'max' }, { reasoning: { effort: 'xhigh' } }],
     ['nvidia', true, { chat_template_kwargs: { enable_thinking: true } }],
@@ -73,6 +77,41 @@ describe('thinking', () => {
   ])('%s with %j is sent %j', async (model, thinking, expected) => {
     const body = await bodyFor(`google:${model}`, { thinking })
     expect(body.generationConfig).toEqual({ thinkingConfig: expected })
+  })
+})
+
+describe('a forced tool', () => {
+  const clock = tool({ name: 'clock', description: 'The time', execute: () => 'noon' })
+  const forced: AgentOptions = { tools: [clock], toolChoice: 'required' }
+
+  it.each<[string, AgentOptions, object]>([
+    ['deepseek:deepseek-v4-pro', {}, { tool_choice: 'required', thinking: { type: 'disabled' } }],
+    [
+      'deepseek:deepseek-v4-pro',
+      { thinking: { effort: 'max' } },
+      { tool_choice: 'required', thinking: { type: 'disabled' } },
+    ],
+    ['moonshot:kimi-k2.6', {}, { tool_choice: 'required', thinking: { type: 'disabled' } }],
+    ['moonshot:kimi-k3', {}, { tool_choice: 'required' }],
+    ['alibaba:qwen3.8-max', {}, { tool_choice: 'required', enable_thinking: false }],
+    ['zai:glm-5.3', {}, {}],
+    ['zai:glm-5.3', { thinking: true }, { thinking: { type: 'enabled' } }],
+  ])('of %s with %j is sent as %j', async (model, options, expected) => {
+    const body = await bodyFor(model, { ...forced, ...options })
+    const names = [...thinkingFields, 'enable_thinking', 'tool_choice']
+    const sent = Object.entries(body).filter(([name]) => names.includes(name))
+    expect(Object.fromEntries(sent)).toEqual(expected)
+  })
+
+  it('that thinking excludes, or that cannot be forced, is a warning', async () => {
+    const warnings = async (model: string) => {
+      const { url } = await loopback(() => ({ body: helloFrom('deepseek') }))
+      return (await new Agent(model, { baseUrl: url, ...forced }).send('hi')).warnings
+    }
+    expect(await warnings('deepseek:deepseek-v4-pro')).toMatchObject([
+      { setting: 'thinking', change: 'added' },
+    ])
+    expect(await warnings('zai:glm-5.3')).toMatchObject([{ setting: 'toolChoice', change: 'replaced' }])
   })
 })
 

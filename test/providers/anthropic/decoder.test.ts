@@ -30,6 +30,12 @@ const opaque = (...blocks: object[]) => ({
 })
 
 describe('text', () => {
+  it('is not made of deltas of another type', () => {
+    const events = [open(0, { type: 'text', text: '' }), grow(0, 'text_delta', { text: 'Hi' })]
+    const deltas = decode([start, ...events, grow(0, 'hint_delta', { text: 'No.' })])
+    expect(deltas.filter(({ type }) => type === 'text')).toEqual([{ type: 'text', text: 'Hi' }])
+  })
+
   it('is given piece by piece, without waiting', () => {
     const decoder = anthropic.decoder(target)
     const push = (event: object) => decoder.push({ data: JSON.stringify(event) })

@@ -93,6 +93,11 @@ describe('an error inside a stream', () => {
     })
   })
 
+  it('may be retried where Groq could not read an answer as JSON', () => {
+    const error = { message: 'Failed to generate JSON.', code: 'json_validate_failed', status_code: 400 }
+    expect(errorOf(event({ error }, 'error'))?.error).toMatchObject({ status: 400, retryable: true })
+  })
+
   it('reports the calls that were whole before it', () => {
     const whole = { index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }
     const open = { index: 1, id: 'b', function: { name: 'g', arguments: '{"x"' } }

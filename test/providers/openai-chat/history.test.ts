@@ -163,7 +163,7 @@ describe('reasoning that has to go back', () => {
     const thought = received([{ reasoning_content: 'hm' }, { tool_calls }], quirks, 'hm')
     const golden = [
       { role: 'assistant', content: null, tool_calls: [wireCall], reasoning_content: 'hm' },
-      { role: 'assistant', content: null, tool_calls: [wireCall], reasoning_content: '' },
+      { role: 'assistant', content: null, tool_calls: [wireCall], reasoning_content: ' ' },
       { role: 'assistant', content: 'Hi' },
     ] satisfies (ChatCompletionAssistantMessageParam & { reasoning_content?: string })[]
     const foreign = modelMessage(thought.parts, { thinking: 'of another provider' })

@@ -84,6 +84,14 @@ describe('the usage of a stream', () => {
     ])
   })
 
+  it('is read from the last choice, where Kimi keeps it', () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 2, cached_tokens: 1 }
+    const last = { usage: null, choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage }] }
+    expect(ofType(decode([event(last), done]), 'usage')).toMatchObject([
+      { usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 1 } },
+    ])
+  })
+
   it('is not invented from nulls', () => {
     expect(ofType(decode([event({ choices: [], usage: { prompt_tokens: null } }), stop]), 'usage')).toEqual(
       [],

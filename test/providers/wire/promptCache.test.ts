@@ -291,6 +291,20 @@ describe('markers for Claude behind OpenRouter', () => {
     expect(JSON.stringify(ask([userMessage('u')], 'off'))).not.toContain('cache_control')
   })
 
+  it('leave a message as it was sent when they go', () => {
+    const calls = (id: string) => modelMessage([{ type: 'toolCall', id, name: 'f', arguments: {} }])
+    const results = (id: string) => userMessage([{ type: 'toolResult', id, name: 'f', result: 'r' }])
+    const messages = [userMessage('u'), calls('a'), results('a'), calls('b'), results('b'), modelMessage('x')]
+    const sent = [1, 3, 5, 6].map((length) => {
+      const { messages: wire } = ask([...messages.slice(0, length), userMessage('v')])
+      return JSON.stringify(wire).replace(/,"cache_control":\{[^}]*\}/g, '')
+    })
+    sent.reduce((before, after) => {
+      expect(after.startsWith(before.slice(0, before.lastIndexOf('{"role":"user"')))).toBe(true)
+      return after
+    })
+  })
+
   it('leave empty results and pictures unmarked', () => {
     const empty = userMessage([{ type: 'toolResult', id: 'c', name: 'f', result: '' }])
     expect(
