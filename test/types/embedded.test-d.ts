@@ -4,6 +4,7 @@ import {
   createActor,
   type EventObject,
   fromCallback,
+  fromPromise,
   type OutputFrom,
   setup,
   toPromise,
@@ -148,5 +149,7 @@ describe('provide', () => {
     plain.machine.provide({ actors: { timer: fromCallback<EventObject, { at: string }>(() => {}) } })
     // @ts-expect-error there is no such child
     plain.machine.provide({ actors: { modell: plain.machine } })
+    // @ts-expect-error the answer of a model is what it sends, not its output
+    plain.machine.provide({ actors: { model: fromPromise(async () => 'Hello.') } })
   })
 })
