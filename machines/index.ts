@@ -23,6 +23,7 @@ export type {
   MessageTiming,
   PreparedRequest,
   StepMetrics,
+  TaskCommand,
 } from './agent/events.ts'
 export type { AtLimit, LimitReached, RunLimits } from './agent/limits.ts'
 export type {
@@ -30,11 +31,14 @@ export type {
   Remembered,
   RunOptions,
   StreamingState,
+  Task,
   ToolRound,
   Totals,
 } from './agent/streamingState.ts'
+export type { SummariserInput } from './compaction/summariser.ts'
 export type { RunEmitted, RunStatusEvent } from './logic/supervise.ts'
 export type { RunMachine, RunParts } from './logic/wrapLogic.ts'
+export type { ModelInput, TimerInput } from './model/modelActor.ts'
 export type { PreparedStep, PrepareStep, StepInfo } from './model/prepareStep.ts'
 export type { PrefixChange, PrefixPart, RequestPrefix, SentPrefix } from './model/requestPrefix.ts'
 export {
@@ -95,3 +99,4 @@ export type {
 } from './policy/policyEvents.ts'
 export type { Gate } from './policy/questions.ts'
 export { pendingIn } from './tools/pendingCalls.ts'
+export type { ToolServiceInput, ToolServiceOutput } from './tools/toolService.ts'

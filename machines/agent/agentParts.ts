@@ -46,7 +46,12 @@ export type AgentParts = {
       AgentEmitted
     >
   }
-  actors?: { [Name in keyof AgentChildren]?: ChildLogic<AgentChildren[Name]> }
+  actors?: {
+    [Name in keyof AgentChildren]?: ChildLogic<
+      AgentChildren[Name],
+      Name extends 'model' ? undefined : unknown
+    >
+  }
 }
 
 /** The parameters of parts that have none. */
@@ -219,7 +224,7 @@ export type AgentChildren = {
   tasks: undefined
 }
 
-/** Actor logic that takes an input. */
-type ChildLogic<Input> = Omit<AnyActorLogic, 'getInitialSnapshot'> & {
-  getInitialSnapshot: (scope: AnyActorScope, input: Input) => Snapshot<unknown>
+/** Actor logic that takes an input. A model has no output, as a promise would: it sends `model.deltas` and `model.done`. */
+type ChildLogic<Input, Output> = Omit<AnyActorLogic, 'getInitialSnapshot'> & {
+  getInitialSnapshot: (scope: AnyActorScope, input: Input) => Snapshot<Output>
 }

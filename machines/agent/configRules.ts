@@ -171,6 +171,8 @@ const settingsElsewhere: Readonly<Record<string, Rule>> = Object.fromEntries(
 export const checkConfig = (config: AgentMachineConfig): void => {
   if (typeof Object(config).stream === 'function')
     throw new ConfigurationError('The configuration of an agent machine needs a model: write { model }.')
+  if (typeof Object(config).send === 'function')
+    throw new ConfigurationError('The configuration of an agent machine is an agent: write agent.machine.')
   checkSome('The configuration of an agent machine', config, settingsElsewhere)
   checkOptions('The configuration of an agent machine', config, configRules)
   checkValue('model', config.model, chatModelRule)

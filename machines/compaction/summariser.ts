@@ -8,6 +8,7 @@ import { noSummary, truncation } from '../agent/failures.ts'
 import { clockOf } from '../logic/systemTime.ts'
 import { AnswerTimer, askModel, modelFailure } from '../model/modelRequest.ts'
 
+/** The input of the summariser: the conversation that is to be shortened. */
 export type SummariserInput = {
   messages: ChatMessage[]
   /** The place of the model in the agent's list, unless there is one for summaries. */

@@ -8,6 +8,7 @@ import type {
 } from 'xstate'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { adviceOn } from '../../src/messages/optionNames.ts'
+import { emitWarning, isDevelopment } from '../../src/messages/warn.ts'
 import type { AgentEmitted } from '../agent/events.ts'
 import { type AnyRunMachine, type RunParts, registerRunMachine } from './wrapLogic.ts'
 
@@ -44,8 +45,9 @@ export const chartLogic = (
   fastPath: FastPath | undefined,
   hasJsonContext: boolean,
   inStep: StepAround = alone,
-): AnyRunMachine =>
-  registerRunMachine(
+): AnyRunMachine => {
+  const warnOf = hasJsonContext ? warnOfEvents(chart) : undefined
+  return registerRunMachine(
     {
       id: chart.id,
       config: chart.config,
@@ -55,7 +57,10 @@ export const chartLogic = (
       transition: (snapshot: AnyMachineSnapshot, event, scope) => {
         const isStreaming = fastPath && snapshot.status === 'active' && snapshot.hasTag('streaming')
         const read = isStreaming ? fastPath.read(snapshot, event) : undefined
-        if (!read) return inStep(scope.self, () => chart.transition(snapshot, event, scope))
+        if (!read) {
+          warnOf?.(event)
+          return inStep(scope.self, () => chart.transition(snapshot, event, scope))
+        }
         if ('instead' in read)
           return inStep(scope.self, () => chart.transition(snapshot, read.instead, scope))
         emitAll(read, event, scope)
@@ -76,17 +81,57 @@ export const chartLogic = (
     },
     ['chartLogic'],
   )
+}
+
+/** The field that an event of a user cannot do without. */
+const neededFields = new Map([
+  ['tool.approve', 'callId'],
+  ['tool.reject', 'callId'],
+  ['tool.answer', 'callId'],
+  ['steer', 'text'],
+  ['message', 'text'],
+])
+
+/** Warns in development, once for each type, of events that XState passes over in silence: the run would wait for ever. */
+const warnOfEvents = ({ id, events }: AnyStateMachine): ((event: AnyEventObject) => void) => {
+  const known = new Set(events)
+  const warned = new Set<string>()
+  const warn = (type: string, problem: string) => {
+    if (warned.has(type) || !isDevelopment()) return
+    warned.add(type)
+    emitWarning(problem)
+  }
+  return (event) => {
+    const { type } = event
+    const needed = neededFields.get(type)
+    if (needed !== undefined && typeof event[needed] !== 'string')
+      warn(type, `An event "${type}" without ${needed} has no effect: write { type: '${type}', ${needed} }.`)
+    else if (!known.has(type) && !type.startsWith('xstate.'))
+      warn(type, `The machine "${id}" has no event "${type}". ${adviceOn(type, commandTypes)}`)
+  }
+}
+
+/** The commands of a run. */
+const commandTypes = [...neededFields.keys(), 'abort', 'compact', 'wake']
 
 /** Refuses parts that the chart does not name, which XState takes and never uses. A user's chart need not list its own. */
 const checkParts = ({ id, implementations }: AnyStateMachine, parts: RunParts): void => {
   const known = new Map<string, object>(Object.entries(implementations))
   for (const [kind, given] of Object.entries(parts)) {
     const names = Object.keys(known.get(kind) ?? {})
-    const unknown = Object.keys(given).find((name) => !names.includes(name))
-    if (unknown !== undefined)
-      throw new ConfigurationError(
-        `The chart "${id}" has no ${kind} with the name "${unknown}". ${adviceOn(unknown, names)}`,
-      )
+    if (names.length === 0)
+      throw new ConfigurationError(`The chart "${id}" has no ${kind}: provide guards, actions or actors.`)
+    for (const [name, part] of Object.entries(given)) {
+      if (!names.includes(name))
+        throw new ConfigurationError(
+          `The chart "${id}" has no ${kind} with the name "${name}". ${adviceOn(name, names)}`,
+        )
+      const isUsable = kind === 'actors' ? 'transition' in Object(part) : typeof part === 'function'
+      if (!isUsable)
+        throw new ConfigurationError(
+          `${kind}.${name} must be ${kind === 'actors' ? 'actor logic, such as fromPromise(…)' : 'a function'}.`,
+        )
+    }
   }
 }
 

@@ -26,6 +26,7 @@ import {
 } from './prepareStep.ts'
 import { repeatsHistory, type SentPrefix, sentPrefix, withDifferences } from './requestPrefix.ts'
 
+/** The input of the model: the request of an answer, as JSON. */
 export type ModelInput = ReturnType<typeof modelInput>
 
 /**

@@ -40,7 +40,7 @@ export const connectionOf = (preset: Preset, options: ConnectionOptions): Connec
   const { headers, connection: { dispatcher, fetch, limits } = {} } = options
   checkSome('The options of a connection', options, misplacedRules)
   const baseUrl = serverUrl(preset, options.baseUrl)
-  checkServer(preset, baseUrl)
+  checkServer(preset, baseUrl, options.baseUrl)
   const { apiKey, keyAdvice }: KeyChoice = isReplay(fetch) ? {} : keyFor(preset, options, baseUrl)
   return {
     baseUrl,
@@ -133,10 +133,12 @@ export const serverIn = (variable: string, path = ''): EnvironmentServer => ({
 export const serverUrl = ({ baseUrl, server }: Place, given: string | undefined): string =>
   given ?? server?.url(environment) ?? baseUrl
 
-/** Refuses a URL that still has a gap in it. */
-const checkServer = ({ name, baseUrl, server }: Place, url: string): void => {
-  if (url !== baseUrl || !url.includes('{')) return
+/** Refuses a URL of the environment that is not one, and one that still has a gap in it. */
+const checkServer = ({ name, baseUrl, server }: Place, url: string, given: string | undefined): void => {
   const variables = server?.variables.join(' and ')
+  if (given === undefined && !/^https?:\/\//i.test(url))
+    throw new ConfigurationError(`${variables} must be an absolute http or https URL, such as ${baseUrl}.`)
+  if (url !== baseUrl || !url.includes('{')) return
   const advice = variables ? `set ${variables} in the environment, or pass baseUrl` : 'pass baseUrl'
   throw new ConfigurationError(`${name} needs to know its server: ${advice}.`)
 }

@@ -53,10 +53,23 @@ const inspectRule = orWrite(objectOr(having('next'), callable), (value) =>
   typeof Object(value).inspect === 'function' ? 'inspect: inspector.inspect' : undefined,
 )
 
+/** The fields of a request. The AI SDK puts them under the name of a provider, which no API knows. */
+const fieldsOfRequest: Rule = (name, value) => {
+  const vendor = Object.keys(Object(value)).find(
+    (key) => vendors.test(key) && typeof Reflect.get(Object(value), key) === 'object',
+  )
+  return vendor === undefined
+    ? object(name, value)
+    : `${name} are fields of the request, without the name of the provider: write ${name}: { … } with what is in ${vendor}, as its API spells it.`
+}
+
+const vendors = /^(anthropic|azure|bedrock|gateway|google|groq|mistral|openai|vertex|xai)$/
+
 const agentRules: Rules<AgentOptions> = {
   ...settingRules,
   ...connectionRules,
   ...sharedRules,
+  providerOptions: fieldsOfRequest,
   fallback: orWrite(listOf(fallbackRule), (value) =>
     typeof value === 'string' ? `fallback: ['${value.slice(0, 100)}']` : undefined,
   ),
@@ -74,8 +87,9 @@ const agentRules: Rules<AgentOptions> = {
 /** A part that a person attached, perhaps with the file in the wrong place. */
 const attachmentRule: Rule = (name, value) => {
   const { type, mimeType, data, url } = Object(value)
-  if (typeof value === 'string')
-    return `${name} is a string: write dataPart(mimeType, bytes) or linkPart(url).`
+  const kind = typeof value === 'string' ? 'a string' : ArrayBuffer.isView(value) ? 'bytes' : 'not a part'
+  if (kind !== 'not a part' || value instanceof Blob || value instanceof URL)
+    return `${name} is ${kind}: write dataPart(mimeType, bytes) or linkPart(url).`
   if (type === 'data' && typeof mimeType === 'string' && !mimeType.includes('/'))
     return `${name} has no media type first: write dataPart('image/png', bytes).`
   if (type === 'data' && typeof data === 'string' && data.startsWith('data:'))
@@ -85,16 +99,21 @@ const attachmentRule: Rule = (name, value) => {
   return object(name, value)
 }
 
+const attachmentsRule = orWrite(listOf(attachmentRule), (value) =>
+  Array.isArray(value) ? undefined : "attachments: [dataPart('image/png', await readFile(path))]",
+)
+
 /** Rules for the options of one run. */
 const sendRules: Rules<AnyOptions> = {
   ...settingRules,
+  providerOptions: fieldsOfRequest,
   id: text,
   history: orWrite(listOf(messageRule), (value) => {
     const { messages, history } = Object(value)
     if (Array.isArray(messages)) return 'history: result.messages'
     return Array.isArray(history) ? 'history: chat.history' : undefined
   }),
-  attachments: listOf(attachmentRule),
+  attachments: attachmentsRule,
   metadata: object,
   conversation: text,
   system: sharedRules.system,
@@ -181,12 +200,17 @@ const otherWaysOfAgents: Readonly<Record<string, Rule>> = {
 }
 
 const otherWaysOfRuns: Readonly<Record<string, Rule>> = {
+  ...Object.fromEntries(
+    Object.keys(agentRules)
+      .filter((name) => !Object.hasOwn(sendRules, name))
+      .map((name) => [name, writtenAs('it into the options of the agent')]),
+  ),
   decisions: writtenAs('resume(result.pendingApproval, decisions)'),
-  fallback: writtenAs('it into the options of the agent'),
-  retry: writtenAs('it into the options of the agent'),
+  model: writtenAs('new Agent(model, { … }) for each model'),
   sessionId: writtenAs(keepsHistory),
   threadId: writtenAs(keepsHistory),
   timeout: writtenAs('signal: AbortSignal.timeout(ms)'),
+  timeoutMs: writtenAs('signal: AbortSignal.timeout(ms)'),
   timeouts: writtenAs('signal: AbortSignal.timeout(ms), or timeouts into the options of the agent'),
 }
 
@@ -260,7 +284,7 @@ export const checkEmbed = (
 
 const mediaRules: Rules<MediaOptions> = {
   mimeTypes: listOf(text),
-  attachments: listOf(attachmentRule),
+  attachments: attachmentsRule,
   partialImages: wholeFrom(0),
   signal: sendRules.signal,
   providerOptions: object,

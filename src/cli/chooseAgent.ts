@@ -59,7 +59,9 @@ const amountOption = (invocation: Invocation, limit: 'steps' | 'cost'): RunLimit
   if (typed === undefined) return {}
   const isAmount = limit === 'steps' ? /^[1-9]\d{0,5}$/ : /^\d{1,6}(\.\d{1,9})?$/
   if (isAmount.test(typed)) return { [limit]: Number(typed) }
-  throw new UsageError(`"${typed}" is not a limit: --max-${limit} takes a number.`)
+  throw new UsageError(
+    `"${typed}" is not a limit: --max-${limit} takes a ${limit === 'steps' ? 'whole number, 1 or more' : 'number'}.`,
+  )
 }
 
 /** The servers of `--mcp`: connected together, closed together. */

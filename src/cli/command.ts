@@ -101,12 +101,22 @@ export const readArguments = (
   }
 }
 
+/** Options of other programs, and what to do here. */
+const otherWays: Readonly<Record<string, string>> = {
+  'api-key': 'Keys come from the environment: statewire doctor lists their variables.',
+  key: 'Keys come from the environment: statewire doctor lists their variables.',
+  tools: 'Name a file that exports an agent with tools: statewire run agent.mjs.',
+  db: 'Stored runs are for statewire chat, runs and inspect.',
+}
+
 /** Node's message, with our own advice: what was probably meant. */
 const problemOf = (message: string, { name, options }: Command): string => {
   const [problem = message] = message.split(/\.? To specify/)
   const unknown = /Unknown option '--?([^']+)'/.exec(problem)?.[1]
   const meant = unknown === undefined ? undefined : nearest(unknown, [...Object.keys(options), 'help'])
-  const advice = meant ? `Did you mean --${meant}?` : `statewire ${name} --help lists the options.`
+  const otherWay = unknown !== undefined && Object.hasOwn(otherWays, unknown) ? otherWays[unknown] : undefined
+  const help = `statewire ${name} --help lists the options.`
+  const advice = otherWay ?? (meant ? `Did you mean --${meant}?` : help)
   return `${problem.replace(/[.\s]*$/, '.')} ${advice}`
 }
 

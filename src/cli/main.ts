@@ -13,7 +13,7 @@ const main = async (typed: readonly string[], screen: Screen): Promise<number> =
     screen.line(about ? helpOf(about, screen.paint) : overview(screen.paint))
     return exit.complete
   }
-  if (name === '--version' || name === '-V' || name === 'version') {
+  if (name === '--version' || name === '-V' || name === '-v' || name === 'version') {
     screen.line(version)
     return exit.complete
   }

@@ -6,6 +6,7 @@ import { copyJson, isJsonObject, stableJson } from '../messages/json.ts'
 import {
   amount,
   checkOptions,
+  checkSome,
   checkValue,
   fields,
   having,
@@ -18,6 +19,7 @@ import {
   rule,
   text,
   wholeFrom,
+  writtenAs,
 } from '../messages/optionRules.ts'
 import type { Schema } from '../tools/schema.ts'
 import {
@@ -66,7 +68,7 @@ export class Agents {
   }
 
   missing(name: string): ConfigurationError {
-    return new ConfigurationError(`There is no agent "${name}" in agents: ${this.names.join(', ')}.`)
+    return new ConfigurationError(`There is no agent "${name}". There are: ${this.names.join(', ')}.`)
   }
 }
 
@@ -81,7 +83,9 @@ const longestTaskId = 2000
 /** Refuses an id that could not be shown or sent anywhere. */
 export const checkId = (id: unknown): void => {
   if (!isId(id))
-    throw new ConfigurationError('An id must be 1 to 200 characters, none of them a control character.')
+    throw new ConfigurationError(
+      'An id must be a string of 1 to 200 characters, none of them a control character.',
+    )
 }
 
 /** Refuses what cannot be the id of a run or of a task. */
@@ -176,6 +180,9 @@ const startPrompt = orWrite(
 
 /** Refuses what a stored run cannot be started with, before anything of it is stored. */
 export const checkStart = (prompt: unknown, options: StartOptions & { schema?: Schema }): void => {
+  checkSome('The options of a run', options, {
+    signal: writtenAs('run.abort() where it must end: a stored run outlives its caller'),
+  })
   checkOptions('The options of a run', options, startRules)
   // A history may end with the question.
   if (prompt !== undefined || !options.history?.length) checkValue('The prompt', prompt, startPrompt)

@@ -33,7 +33,8 @@ it('lists the commands with --help, with help, and without anything', async () =
 
 it('prints its version', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-  expect((await statewire(['--version'])).stdout).toBe(`${version}\n`)
+  const shown = await Promise.all([statewire(['--version']), statewire(['-v'])])
+  expect(shown.map(({ stdout }) => stdout)).toEqual(Array(2).fill(`${version}\n`))
 })
 
 it('ends with 2 on what it does not know, and says what was probably meant', async () => {
@@ -46,6 +47,15 @@ it('ends with 2 on what it does not know, and says what was probably meant', asy
   expect(command.stderr).toContain('There is no command "isnpect". Did you mean "inspect"?')
   expect(option.stderr).toContain("Unknown option '--modle'. Did you mean --model?")
   expect(value.stderr).toContain('argument missing')
+})
+
+it('says where a key, tools and a store come from instead', async () => {
+  const advised = async (option: string) => (await statewire(['run', option, 'x', 'Hi'])).stderr
+  expect(await Promise.all(['--api-key', '--tools', '--db'].map(advised))).toEqual([
+    expect.stringContaining('Keys come from the environment: statewire doctor lists their variables.'),
+    expect.stringContaining('Name a file that exports an agent with tools: statewire run agent.mjs.'),
+    expect.stringContaining('Stored runs are for statewire chat, runs and inspect.'),
+  ])
 })
 
 it('suggests only what is near', () => {

@@ -79,10 +79,13 @@ describe('without a terminal', () => {
     expect(chat.stdout).toContain('fits “My name is Ada”.')
   })
 
-  it.each(['--max-steps', '--max-cost'])('%s takes a number', async (option) => {
+  it.each([
+    ['--max-steps', 'whole number, 1 or more'],
+    ['--max-cost', 'number'],
+  ])('%s takes a %s', async (option, number) => {
     const { code, stderr } = await statewire(['run', option, 'many', 'Hello'])
     expect(code).toBe(2)
-    expect(stderr).toContain(`"many" is not a limit: ${option} takes a number.`)
+    expect(stderr).toContain(`"many" is not a limit: ${option} takes a ${number}.`)
   })
 })
 

@@ -293,8 +293,10 @@ test('runs are listed newest first, page by page, and pruned when they are over'
 })
 
 test('what is not right is refused before anything is stored', async () => {
-  await expect(runs.start('missing', 'Hi')).rejects.toThrow('There is no agent "missing" in agents: one')
-  await expect(runs.start('one', 'Hi', { id: 'a\nb' })).rejects.toThrow('An id must be 1 to 200 characters')
+  await expect(runs.start('missing', 'Hi')).rejects.toThrow('There is no agent "missing". There are: one')
+  await expect(runs.start('one', 'Hi', { id: 'a\nb' })).rejects.toThrow(
+    'An id must be a string of 1 to 200 characters',
+  )
   await expect(runs.start('one', 'Hi', { context: { big: 1n } })).rejects.toThrow('must be JSON')
   await expect(runs.send('missing', { type: 'abort' })).rejects.toThrow('There is no run "missing"')
   await expect(runs.fork('missing')).rejects.toThrow('There is no run "missing"')

@@ -195,7 +195,7 @@ describe('a run that was left', () => {
     const path = await left()
     const runs = await opened(path, { other: wiping([]).agent })
     const run = await runs.get('job')
-    await expect(run?.result).rejects.toThrow('There is no agent "agent" in agents: other.')
+    await expect(run?.result).rejects.toThrow('There is no agent "agent". There are: other.')
     await expect(runs.send('job', { type: 'abort' })).rejects.toThrow(/There is no agent "agent"/)
     expect(await run?.info()).toMatchObject({ status: 'running', recoveries: 0 })
     await runs.close()

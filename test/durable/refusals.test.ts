@@ -85,7 +85,7 @@ describe('what cannot be', () => {
   test('an agent that is not there is refused by name', async () => {
     const runs = await opened(storeFile(), { agent: wiping([]).agent })
     await expect(runs.start('toString', 'Hi')).rejects.toThrow(
-      'There is no agent "toString" in agents: agent.',
+      'There is no agent "toString". There are: agent.',
     )
   })
 

@@ -322,7 +322,7 @@ describe('stored runs', () => {
   ])('%s takes an id, and nothing that would end the driver', async (_, call) => {
     for (const id of [{ olderThanDays: 3 }, undefined, 3])
       expect(await sentenceOf(call, id)).toBe(
-        'An id must be 1 to 200 characters, none of them a control character.',
+        'An id must be a string of 1 to 200 characters, none of them a control character.',
       )
   })
 

@@ -3,8 +3,9 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { setup } from 'xstate'
+import { createActor, setup } from 'xstate'
 import { z } from 'zod'
+import { createAgentMachine } from '../../machines/index.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
 import { startInspector } from '../../src/inspector/index.ts'
@@ -114,6 +115,30 @@ describe('a model or a prompt of another library', () => {
     [Promise.resolve('Hi'), undefined, 'not a promise: write await before it.'],
     [{ prompt: 'Hi' }, undefined, "The prompt comes first: write send('…', { … })."],
     ['Hi', { signal: 5000 }, 'write signal: AbortSignal.timeout(5000).'],
+    ['Hi', { timeoutMs: 5000 }, 'write signal: AbortSignal.timeout(ms).'],
+    ['Hi', { model: 'openai:gpt-5' }, 'write new Agent(model, { … }) for each model.'],
+    ['Hi', { baseUrl: 'http://localhost' }, 'write it into the options of the agent.'],
+    ['Hi', { toolExecution: 'parallel' }, 'write it into the options of the agent.'],
+    [
+      'Hi',
+      { attachments: './photo.png' },
+      "write attachments: [dataPart('image/png', await readFile(path))].",
+    ],
+    [
+      'Hi',
+      { attachments: [Buffer.from('x')] },
+      'attachments[0] is bytes: write dataPart(mimeType, bytes) or linkPart(url).',
+    ],
+    [
+      'Hi',
+      { attachments: [new URL('http://localhost/a.png')] },
+      'attachments[0] is not a part: write dataPart(mimeType, bytes) or linkPart(url).',
+    ],
+    [
+      'Hi',
+      { providerOptions: { openai: { reasoningEffort: 'low' } } },
+      'providerOptions are fields of the request, without the name of the provider: write providerOptions: { … } with what is in openai, as its API spells it.',
+    ],
     ['Hi', { history: Promise.resolve([]) }, 'history must be a list, not a promise: write await before it.'],
     ['Hi', { history: { history: [] } }, 'write history: chat.history.'],
     ['Hi', { history: [['human', 'Hi']] }, "Write userMessage('…') or modelMessage('…')."],
@@ -328,6 +353,10 @@ describe('a store, a server or a test that is set up wrongly', () => {
       "write new Agent('openai').",
     ],
     ['sqlite', sqlite, [{ path: 'runs.db' }], "write sqlite('runs.db')."],
+    ['sqlite', sqlite, [''], 'is empty: write the path of a file, such as runs.db.'],
+    ['sqlite', sqlite, ['~/runs.db'], "only a shell replaces: write join(homedir(), 'runs.db')."],
+    ['sqlite', sqlite, ['file:runs.db'], 'write the path alone, without file:.'],
+    ['sqlite', sqlite, [new URL('file:///runs.db')], 'write sqlite(fileURLToPath(url)).'],
     ['telemetry', telemetry, [{ serviceName: 'x' }], 'where your program sets up the SDK of OpenTelemetry.'],
     ['telemetry', telemetry, [{ recordInputs: true }], 'Write captureContent.'],
     [
@@ -369,6 +398,26 @@ describe('a store, a server or a test that is set up wrongly', () => {
     expect(await sentenceOf(start, 'agent', 'Hi', { runId: 'job' })).toContain('Write id.')
   })
 
+  it('backs up into a folder that is not there, and aborts a stored run by a signal', async () => {
+    const runs = await opened()
+    const folder = join(tmpdir(), 'statewire-no-such-folder', 'copy.db')
+    expect(await sentenceOf(() => runs.backup(folder))).toBe(
+      `"${folder}" cannot be opened: its folder must exist. Make it first.`,
+    )
+    const start = (...given: never[]) => Reflect.apply(runs.start, runs, given)
+    expect(await sentenceOf(start, 'agent', 'Hi', { signal: AbortSignal.abort() })).toContain(
+      'write run.abort() where it must end: a stored run outlives its caller.',
+    )
+  })
+
+  it('names the variable of a server that is not a URL', async () => {
+    vi.stubEnv('OPENAI_BASE_URL', 'localhost:8080')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(await sentenceOf(() => new Agent('openai:m', { apiKey: 'k' }).send('Hi'))).toBe(
+      'OPENAI_BASE_URL must be an absolute http or https URL, such as https://api.openai.com/v1.',
+    )
+  })
+
   it('resumes a result', async () => {
     const erase = tool({ name: 'erase', description: 'Erases', needsApproval: true, execute: () => 'gone' })
     const asks: ScriptTurn[] = [[{ toolCall: { id: 'c', name: 'erase', arguments: {} } }], 'Done.']
@@ -396,5 +445,51 @@ describe('a store, a server or a test that is set up wrongly', () => {
     const headers = { 'content-type': 'application/json' }
     const answer = await uiMessageHandler(agent)(new Request('http://x/', { method: 'POST', headers, body }))
     expect(await answer.text()).toBe('The request names no chat: its id, or its threadId, is missing.')
+  })
+})
+
+describe('a machine that is used wrongly', () => {
+  const { machine } = new Agent(model)
+  const provide = (parts: never) => machine.provide(parts)
+
+  it.each<[unknown, string]>([
+    [{ services: {} }, 'The chart "agent" has no services: provide guards, actions or actors.'],
+    [{ delays: { soon: 5 } }, 'The chart "agent" has no delays: provide guards, actions or actors.'],
+    [{ guards: { isWorthRetrying: true } }, 'guards.isWorthRetrying must be a function.'],
+    [{ actors: { model: () => 'Hello.' } }, 'actors.model must be actor logic, such as fromPromise(…).'],
+  ])('provide(%j)', async (parts, sentence) => {
+    expect(await sentenceOf(provide, parts)).toBe(sentence)
+  })
+
+  it('is made of an agent', async () => {
+    expect(await sentenceOf(createAgentMachine, new Agent(model))).toBe(
+      'The configuration of an agent machine is an agent: write agent.machine.',
+    )
+  })
+
+  it.each<[object, string]>([
+    [
+      { type: 'approve', callId: 'c' },
+      'The machine "agent" has no event "approve". Did you mean tool.approve?',
+    ],
+    [
+      { type: 'tool.reject', id: 'c' },
+      `An event "tool.reject" without callId has no effect: write { type: 'tool.reject', callId }.`,
+    ],
+    [
+      { type: 'steer', message: 'Go' },
+      `An event "steer" without text has no effect: write { type: 'steer', text }.`,
+    ],
+  ])('gets %j: a warning in development, once', (event, sentence) => {
+    vi.stubEnv('NODE_ENV', 'development')
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => {
+      warn.mockRestore()
+      vi.unstubAllEnvs()
+    })
+    const actor = createActor(new Agent(scriptedModel(['Hi'])).machine, { input: { prompt: 'Hi' } }).start()
+    for (let times = 0; times < 2; times++) Reflect.apply(actor.send, actor, [event])
+    actor.send({ type: 'abort' })
+    expect(warn.mock.calls.map(([text]) => text)).toEqual([sentence])
   })
 })

@@ -55,6 +55,29 @@ describe.skipIf(!executablePath)('The page of a run', { timeout: 120_000 }, () =
     return opened
   }
 
+  it('keeps an argument beside its name, and the words of a table whole, in a narrow window', async () => {
+    const inspector = await inspecting()
+    const row = `| Rome | 30 | ${'warm and dry, '.repeat(20)} |`
+    const table = ['| city | temperature | remark |', '|---|---|---|', row].join('\n')
+    const erase = tool({ name: 'erase', description: 'Erases', needsApproval: true, execute: () => 'gone' })
+    const why = { path: '/srv/customers/2024/report-final.csv', reason: 'A newer export is there already.' }
+    const asks = [{ text: table }, { toolCall: { name: 'erase', arguments: why } }]
+    const run = new Agent(scriptedModel([asks]), { tools: [erase], inspect: inspector.inspect }).start('Go')
+    const { page, problems } = await open(browser, inspector.url)
+    await page.setViewportSize({ width: 900, height: 800 })
+    await page.locator('.flow td').first().waitFor()
+    for (const name of ['path', 'reason']) {
+      const label = page.locator('#banner dt', { hasText: name })
+      const [key, value] = await Promise.all([label.boundingBox(), label.locator('+ dd').boundingBox()])
+      expect(value?.y).toBeCloseTo(key?.y ?? 0, -1)
+    }
+    // One line of words, with its padding.
+    expect((await boxOf(page, '.flow th >> nth=1')).height).toBeLessThan(40)
+    run.abort()
+    await run.result.catch(() => {})
+    expect(problems).toEqual([])
+  })
+
   it('shows a call whose result is an error as failed in the tree, and its run as done', async () => {
     const { page, problems } = await shown()
     const row = (name: string) => page.locator('#tree [role=treeitem]', { hasText: name })

@@ -4,6 +4,7 @@ import {
   createActor,
   type EventObject,
   fromCallback,
+  fromPromise,
   type OutputFrom,
   setup,
   toPromise,
@@ -12,8 +13,10 @@ import { z } from 'zod'
 import {
   type AgentOutput,
   type AgentReport,
+  type ModelInput,
   reasoningOrchestrator,
   type StreamingState,
+  type TimerInput,
 } from '../../machines/index.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
@@ -148,5 +151,9 @@ describe('provide', () => {
     plain.machine.provide({ actors: { timer: fromCallback<EventObject, { at: string }>(() => {}) } })
     // @ts-expect-error there is no such child
     plain.machine.provide({ actors: { modell: plain.machine } })
+    plain.machine.provide({ actors: { model: fromCallback<EventObject, ModelInput>(() => {}) } })
+    plain.machine.provide({ actors: { timer: fromCallback<EventObject, TimerInput>(() => {}) } })
+    // @ts-expect-error the answer of a model is what it sends, not its output
+    plain.machine.provide({ actors: { model: fromPromise(async () => 'Hello.') } })
   })
 })

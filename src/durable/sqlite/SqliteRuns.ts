@@ -48,7 +48,7 @@ import type { RunOwner } from './RunOwner.ts'
 import type { RunRow, RunSummary } from './runRow.ts'
 import { SqliteRun } from './SqliteRun.ts'
 import { findTask, SqliteTask, tasksOf } from './SqliteTask.ts'
-import { filePath } from './sqlite.ts'
+import { checkFolder, filePath } from './sqlite.ts'
 import { sqliteChats } from './sqliteChats.ts'
 import { whenFree } from './whenFree.ts'
 
@@ -179,6 +179,7 @@ export class SqliteRuns implements StoredRuns {
     checkValue('The path of a backup', path, filePath)
     if (existsSync(path))
       throw new ConfigurationError(`"${path}" exists already: give the backup a new path.`)
+    checkFolder(path)
     await outsideOfSteps
     await whenFree(() => this.#owner.store.file.copyTo(path))
   }

@@ -57,7 +57,10 @@ export const sqlite = (path: string, options: SqliteOptions = {}): RunStore => {
   checkValue(
     'The path of a store',
     path,
-    orWrite(filePath, (value) => (typeof value === 'string' && value ? undefined : "sqlite('runs.db')")),
+    orWrite(filePath, (value) => {
+      if (value instanceof URL) return 'sqlite(fileURLToPath(url))'
+      return typeof value === 'string' ? undefined : "sqlite('runs.db')"
+    }),
   )
   checkOptions<SqliteOptions>('The options of sqlite', options, {
     driver: callable,
@@ -80,18 +83,24 @@ export const openStore = async (store: RunStore, path = store.path): Promise<Ope
   return whenFree(() => openTables(path, driver, synchronous))
 }
 
-const path = rule('the path of a file', (value) => typeof value === 'string' && value !== '')
+const path = rule('the path of a file', (value) => typeof value === 'string')
 
 /** The path of a file. SQLite's own word for none, `:memory:`, is refused: such runs would not survive their process. */
-export const filePath: Rule = (name, value) =>
-  typeof value === 'string' && /^(file:)?:memory:/.test(value)
-    ? `${name} cannot be ":memory:": stored runs are there to survive their process. Write a path, such as sqlite('runs.db'); agent.send stores nothing.`
-    : typeof value === 'string' && /^\w{2,}:\/\//.test(value) && !value.startsWith('file:')
-      ? `${name} cannot be a URL: write the path of a file. For Postgres there is dbosRuns of statewire/dbos.`
-      : path(name, value)
+export const filePath: Rule = (name, value) => {
+  if (typeof value !== 'string') return path(name, value)
+  if (value === '') return `${name} is empty: write the path of a file, such as runs.db.`
+  if (/^(file:)?:memory:/.test(value))
+    return `${name} cannot be ":memory:": stored runs are there to survive their process. Write a path, such as sqlite('runs.db'); agent.send stores nothing.`
+  if (value.startsWith('file:')) return `${name} cannot be a URL: write the path alone, without file:.`
+  if (/^\w{2,}:\/\//.test(value))
+    return `${name} cannot be a URL: write the path of a file. For Postgres there is dbosRuns of statewire/dbos.`
+  if (value.startsWith('~/'))
+    return `${name} begins with ~, which only a shell replaces: write join(homedir(), 'runs.db').`
+  return undefined
+}
 
 /** Refuses a missing folder. Each driver would report it in its own way, or make a file elsewhere. */
-const checkFolder = (path: string): void => {
+export const checkFolder = (path: string): void => {
   if (!existsSync(dirname(path)))
     throw new ConfigurationError(`"${path}" cannot be opened: its folder must exist. Make it first.`)
 }

@@ -120,7 +120,7 @@ const factsOf = ({ startedAt, firstChunkAt, endedAt, chunks, usage, finish }) =>
     return firstChunkAt === null ? ['waiting for the first word'] : ['streaming', plural(chunks, 'chunk')]
   const tokens = usage?.outputTokens === undefined ? '' : plural(usage.outputTokens, 'token')
   const time = startedAt === null ? '' : duration(endedAt - startedAt)
-  return [time, tokens || plural(chunks, 'chunk'), finish].filter(Boolean)
+  return [time, tokens || (chunks > 0 && plural(chunks, 'chunk')), finish].filter(Boolean)
 }
 
 /** The reason why an answer does not count, or what happens next. @param {AttemptRow} attempt @param {boolean} isPausing */

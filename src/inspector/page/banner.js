@@ -107,7 +107,7 @@ const questionView = (row) => {
 /** Recognises arguments that fit into one line: few values without a structure. @param {JsonValue} given */
 const isShort = (given) => {
   const values = Object.values(given ?? {})
-  return values.every((each) => typeof each !== 'object') && JSON.stringify(given).length < 160
+  return values.every((each) => typeof each !== 'object') && JSON.stringify(given).length < 100
 }
 
 /** The field for the result of a call that comes from outside: a program gives it, or a person. @param {QuestionRow} row */
