@@ -2,7 +2,7 @@
 // where a long request costs more, the tokens above which it does and the same four again. What is not known is a dash.
 
 /** The day on which the prices were fetched, and the catalogue that has them. */
-export const pricesChecked = { checked: '2026-11-18', source: '@earendil-works/pi-ai 1.5.2' }
+export const pricesChecked = { checked: '2026-11-20', source: '@earendil-works/pi-ai 1.5.2' }
 
 export const openaiPrices = `
 chat-latest 5 30 0.5 -
@@ -131,6 +131,7 @@ zai-glm-5-3-flash 0.15 0.5 0.03 -
 
 const deepseekPrices = `
 deepseek-flash 0.3 1.2 0.006 -
+deepseek-v4-pro 1.32 3.96 0.044 -
 `
 
 export const xaiPrices = `

@@ -1,7 +1,7 @@
 // The tables of models against a public catalogue. `npm run models` fetches the newest one, writes the differences to
 // docs/model-differences.md, and the prices to providers/models/priceLists.ts.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { calcPrice } from '@pydantic/genai-prices'
@@ -171,13 +171,24 @@ const source = (version: string, day: string, lists: [string, string[]][]): stri
     `export const pricesChecked = { checked: '${day}', source: '${catalogue} ${version}' }`,
     '',
     // A constant for each list: a bundle takes only those of its providers.
-    ...lists.flatMap(([name, lines]) => [`export const ${name}Prices = \``, ...lines, '`', '']),
+    ...lists.flatMap(([name, lines]) => [
+      `${isImported(name) ? 'export ' : ''}const ${name}Prices = \``,
+      ...lines,
+      '`',
+      '',
+    ]),
     '/** The price lists of providers, a model on each line. */',
     'export const priceLists: ReadonlyMap<string, string> = new Map([',
     ...lists.map(([name]) => `  ['${name}', ${name}Prices],`),
     '])',
     '',
   ].join('\n')
+
+/** Says whether the value of a provider has its list. */
+const isImported = (name: string): boolean => {
+  const file = `providers/values/${name}.ts`
+  return existsSync(file) && readFileSync(file, 'utf8').includes(`${name}Prices`)
+}
 
 it.runIf(isUpdate)('is fetched and compared', () => {
   const { version, models } = fetched()
