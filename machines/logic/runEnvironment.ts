@@ -41,6 +41,8 @@ export type RunHost = {
   store?: string
   /** Time between the last stored step of a restored run and its restart: it does not count as time of the run. */
   stoppedMs?: number
+  /** Gives the run the commands that were acknowledged so far. Called before something else decides in place of a person. */
+  takeCommands?(): void
   /** Says whether the run is about to be stopped: calls that run may end, and no other one starts. */
   isStopping?(): boolean
   /**

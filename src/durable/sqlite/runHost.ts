@@ -32,6 +32,9 @@ export const runHost = (parts: HostedParts): RunHost => {
     store,
     stoppedMs,
     isStopping,
+    takeCommands: () => {
+      if (!hasStopped()) parts.takeCommands()
+    },
     // A run that is about to be stopped asks no model any more: the next process does.
     turn: (_, ask, sink) => (isStopping() ? undefined : ask(whenStorable(sink, parts))),
     // A result may end the run (`endsRun`), and an end that has not seen a command does not count: with it the result
