@@ -68,3 +68,13 @@ export const isApplicable = (command: AgentCommand, pending: readonly PendingCal
     return false
   }
 }
+
+const textTypes: ReadonlySet<AgentCommand['type']> = new Set(['steer', 'message', 'wake'])
+
+/** Puts what a run is to read before the decisions: one of them may end it, and it takes nothing more then. */
+export const textsFirst = <Command extends { command: AgentCommand }>(
+  commands: readonly Command[],
+): Command[] => {
+  const isText = ({ command }: Command) => textTypes.has(command.type)
+  return [...commands.filter(isText), ...commands.filter((each) => !isText(each))]
+}

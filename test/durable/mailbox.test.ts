@@ -85,6 +85,22 @@ describe('a message', () => {
     expect(texts.filter((text) => text === 'Use euros.')).toHaveLength(1)
   })
 
+  test('stays in the conversation if a decision that came before it ends the run', async () => {
+    const path = storeFile()
+    const work = tool({ name: 'work', description: 'Works', execute: () => 'done' })
+    const model = scriptedModel([[{ toolCall: { id: 'c', name: 'work' } }]])
+    const agent = new Agent(model, { tools: [work], maxSteps: 1, atLimit: 'ask' })
+    const runs = await opened(path, { agent })
+    await (await runs.start('agent', 'Go', { id: 'job' })).result
+    await runs.close()
+    const guest = await opened(path, {})
+    await guest.send('job', { type: 'tool.reject', callId: 'limit' })
+    expect(await guest.send('job', { type: 'message', text: 'Hello?' })).toBe('queued')
+    const again = await opened(path, { agent })
+    const result = await (await again.get('job'))?.result
+    expect(result?.messages.map(textOf).filter((text) => text === 'Hello?')).toHaveLength(1)
+  })
+
   test('is refused by a run that is over, and wrong ones are errors', async () => {
     const runs = await opened(storeFile(), { agent: new Agent(scriptedModel(['Hi.'])) })
     await (await runs.start('agent', 'Go', { id: 'job' })).result
