@@ -31,6 +31,8 @@ export type RunValues = {
  * machine of the run, also those of sub-agents.
  */
 export type RunHost = {
+  /** Called when an event of any machine of the run has led to a step, before `writeAhead`: also one that is only passed on. */
+  onEvent?(event: object): void
   /**
    * Called as the first effect of a step of any machine of the run: before its children start, and before any listener
    * gets it. If it throws, the step has no effect, and the run stops at the last stored step. Reads of a running answer

@@ -69,12 +69,13 @@ export const isApplicable = (command: AgentCommand, pending: readonly PendingCal
   }
 }
 
-const textTypes: ReadonlySet<AgentCommand['type']> = new Set(['steer', 'message', 'wake'])
+type Enqueued = { command: AgentCommand }
 
-/** Puts what a run is to read before the decisions: one of them may end it, and it takes nothing more then. */
-export const textsFirst = <Command extends { command: AgentCommand }>(
-  commands: readonly Command[],
-): Command[] => {
-  const isText = ({ command }: Command) => textTypes.has(command.type)
-  return [...commands.filter(isText), ...commands.filter((each) => !isText(each))]
-}
+/** The commands that are about the run itself, and not about a call or a task: messages to it, and its abort. */
+export const aboutRun = <Command extends Enqueued>(commands: readonly Command[]): Command[] =>
+  commands.filter(({ command }) => !('callId' in command) && command.type !== 'task.command')
+
+/** Puts what is about the run before the decisions: one of them may end it, and then it takes nothing more. */
+export const inOrder = <Command extends Enqueued>(commands: readonly Command[]): Command[] => [
+  ...new Set([...aboutRun(commands), ...commands]),
+]

@@ -101,6 +101,24 @@ describe('a message', () => {
     expect(result?.messages.map(textOf).filter((text) => text === 'Hello?')).toHaveLength(1)
   })
 
+  test('stays in the conversation of a run whose process died, and that ends as soon as it continues', async () => {
+    const path = storeFile()
+    const hang = tool({ name: 'hang', description: 'Hangs', execute: () => new Promise(() => {}) })
+    const script: ScriptTurn[] = [[{ toolCall: { id: 'c', name: 'hang' } }]]
+    const last = () => new Agent(scriptedModel(script), { tools: [hang], maxSteps: 1 })
+    const runs = await opened(path, { agent: last() })
+    const run = await runs.start('agent', 'Go', { id: 'job' })
+    await vi.waitFor(async () => expect((await run.info()).state).toBe('ToolExecution'), 30_000)
+    const copy = afterKill(path)
+    const guest = await opened(copy, {})
+    for (const text of ['Hello?', 'Are you there?'])
+      expect(await guest.send('job', { type: 'message', text })).toBe('queued')
+    const again = await opened(copy, { agent: last() })
+    const result = await (await again.get('job'))?.result
+    expect(result?.messages.map(textOf).join()).toContain('Hello?Are you there?')
+    expect((await again.health()).unreadCommands).toBe(0)
+  })
+
   test('is refused by a run that is over, and wrong ones are errors', async () => {
     const runs = await opened(storeFile(), { agent: new Agent(scriptedModel(['Hi.'])) })
     await (await runs.start('agent', 'Go', { id: 'job' })).result

@@ -66,6 +66,10 @@ export class CommandRows {
     }
   }
 
+  has(n: number): boolean {
+    return this.#file.get('SELECT n FROM commands WHERE n = ?', n) !== undefined
+  }
+
   delete(n: number): void {
     this.#file.run('DELETE FROM commands WHERE n = ?', n)
   }

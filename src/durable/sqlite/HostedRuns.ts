@@ -1,6 +1,5 @@
-import type { AgentCommand } from '../../../machines/agent/events.ts'
 import { ConfigurationError, type ErrorData } from '../../messages/errors.ts'
-import { isApplicable, textsFirst } from '../commands.ts'
+import { inOrder, isApplicable } from '../commands.ts'
 import { Alarm } from './Alarm.ts'
 import type { StoredCommand } from './CommandRows.ts'
 import { HostedRun } from './HostedRun.ts'
@@ -249,37 +248,37 @@ export class HostedRuns {
 
   /** Applies the commands that were enqueued for a run. */
   #applyCommands(n: number): void {
-    for (const stored of textsFirst(this.#setup.store.commands.of(n)))
+    for (const stored of inOrder(this.#setup.store.commands.of(n)))
       this.#guarded(n, () => this.#applyCommand(stored))
   }
 
   /** Applies an enqueued command, and deletes it in the same transaction as its effect. */
-  #applyCommand({ n, run, command }: StoredCommand): void {
+  #applyCommand(stored: StoredCommand): void {
+    const { n, run, command } = stored
     const { store, options, checkOwner } = this.#setup
     // A run that its agent refuses can still be aborted.
     if (this.#stopped.isHeldBack(run) && command.type !== 'abort') return
-    const remove = () => store.commands.delete(n)
     const row = store.runs.byNumber(run)
     if (row && !options.agents.find(row.agent)) return
     const isOpen = row?.status === 'running' || row?.status === 'waiting'
     const hosted = this.#hosted.get(run)
     if (isOpen && isApplicable(command, hosted?.pending ?? row.pending)) {
       // An abort takes no time, so it need not wait for a place.
-      if (hosted || this.hasRoom || command.type === 'abort') this.#continueWith(row, command, remove)
+      if (hosted || this.hasRoom || command.type === 'abort') this.#continueWith(row, stored)
     } else
       store.file.write(store.synchronous, () => {
         checkOwner()
-        remove()
+        store.commands.delete(n)
       })
   }
 
   /** Gives a run a command; one that is not under way is restored first. */
-  #continueWith(row: RunRow, command: AgentCommand, inSameWrite: () => void): void {
+  #continueWith(row: RunRow, { n, command }: StoredCommand): void {
+    const { commands } = this.#setup.store
     try {
       const run = this.#hosted.get(row.n) ?? this.#restore(row)
-      if (!run) return
-      run.inNextWrite(inSameWrite)
-      run.send(command)
+      // A run that starts takes some of them by itself.
+      if (run && commands.has(n)) run.send(command, () => commands.delete(n))
     } catch (thrown) {
       if (!(thrown instanceof Refused) || command.type !== 'abort') throw thrown
       this.#abandon(row, { name: 'ConfigurationError', message: thrown.message })

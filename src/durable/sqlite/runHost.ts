@@ -10,6 +10,8 @@ type HostedParts = {
   stoppedMs: number
   /** Results of calls that may not be stored yet, by idempotency key. */
   results: Map<string, ToolResultPart>
+  /** Called with each event of each of its charts, when it has its effect. */
+  onEvent(event: object): void
   writeAhead(): void
   /** Says whether the run is about to be stopped. */
   isStopping(): boolean
@@ -26,8 +28,9 @@ type HostedParts = {
 
 /** The host of a run that is stored in a file. What makes a step waits for the file while tools of the run are at work. */
 export const runHost = (parts: HostedParts): RunHost => {
-  const { store, stoppedMs, results, writeAhead, isStopping, hasStopped, whenWritable } = parts
+  const { store, stoppedMs, results, onEvent, writeAhead, isStopping, hasStopped, whenWritable } = parts
   return {
+    onEvent,
     writeAhead,
     store,
     stoppedMs,
