@@ -109,7 +109,7 @@ describe('a message', () => {
     const runs = await opened(path, { agent: last() })
     const run = await runs.start('agent', 'Go', { id: 'job' })
     await vi.waitFor(async () => expect((await run.info()).state).toBe('ToolExecution'), 30_000)
-    const copy = afterKill(path)
+    const [copy, other] = [afterKill(path), afterKill(path)]
     const guest = await opened(copy, {})
     for (const text of ['Hello?', 'Are you there?'])
       expect(await guest.send('job', { type: 'message', text })).toBe('queued')
@@ -117,6 +117,9 @@ describe('a message', () => {
     const result = await (await again.get('job'))?.result
     expect(result?.messages.map(textOf).join()).toContain('Hello?Are you there?')
     expect((await again.health()).unreadCommands).toBe(0)
+    await (await opened(other, {})).send('job', { type: 'abort', reason: 'enough' })
+    const aborted = await (await opened(other, { agent: last() })).get('job')
+    await expect(aborted?.result).rejects.toThrow('enough')
   })
 
   test('is refused by a run that is over, and wrong ones are errors', async () => {
