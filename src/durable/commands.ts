@@ -71,11 +71,11 @@ export const isApplicable = (command: AgentCommand, pending: readonly PendingCal
 
 type Enqueued = { command: AgentCommand }
 
-/** The commands that are about the run itself, and not about a call or a task: messages to it, and its abort. */
-export const aboutRun = <Command extends Enqueued>(commands: readonly Command[]): Command[] =>
-  commands.filter(({ command }) => !('callId' in command) && command.type !== 'task.command')
+/** The commands that are not about a call: messages to a run or to a task of it, and aborts. */
+export const withoutDecisions = <Command extends Enqueued>(commands: readonly Command[]): Command[] =>
+  commands.filter(({ command }) => !('callId' in command))
 
-/** Puts what is about the run before the decisions: one of them may end it, and then it takes nothing more. */
-export const inOrder = <Command extends Enqueued>(commands: readonly Command[]): Command[] => [
-  ...new Set([...aboutRun(commands), ...commands]),
+/** Puts the decisions last: one of them may end the run, and then it takes nothing more. */
+export const decisionsLast = <Command extends Enqueued>(commands: readonly Command[]): Command[] => [
+  ...new Set([...withoutDecisions(commands), ...commands]),
 ]

@@ -101,6 +101,28 @@ describe('a message', () => {
     expect(result?.messages.map(textOf).filter((text) => text === 'Hello?')).toHaveLength(1)
   })
 
+  test('and a decision on a task do not keep a run from the end that a decision before them brings', async () => {
+    const path = storeFile()
+    const ask = tool({ name: 'ask', description: 'Asks', needsApproval: true, execute: () => 'yes' })
+    const worker = new Agent(scriptedModel([[{ toolCall: { id: 'q', name: 'ask' } }]]), { tools: [ask] })
+    const work = worker.asTool({ name: 'work', description: 'Works', background: true })
+    const start: ScriptTurn = [{ toolCall: { id: 'a', name: 'work', arguments: { prompt: 'Go' } } }]
+    const lead = new Agent(scriptedModel([start]), { tools: [work], maxSteps: 1, atLimit: 'ask' })
+    const runs = await opened(path, { lead })
+    const run = await runs.start('lead', 'Go', { id: 'job' })
+    await vi.waitFor(async () => expect((await run.info()).pending).toHaveLength(2), 30_000)
+    await runs.close()
+    const guest = await opened(path, {})
+    await guest.send('job', { type: 'tool.reject', callId: 'limit' })
+    await guest.send('job', { type: 'tool.approve', callId: 'a/q' })
+    await guest.send('job/a', { type: 'message', text: 'Hurry.' })
+    await guest.send('job', { type: 'message', text: 'Hello?' })
+    const again = await opened(path, { lead })
+    const result = await (await again.get('job'))?.result
+    expect(result?.messages.map(textOf)).toContain('Hello?')
+    expect((await again.health()).unreadCommands).toBe(0)
+  })
+
   test('stays in the conversation of a run whose process died, and that ends as soon as it continues', async () => {
     const path = storeFile()
     const hang = tool({ name: 'hang', description: 'Hangs', execute: () => new Promise(() => {}) })

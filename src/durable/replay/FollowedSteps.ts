@@ -1,6 +1,6 @@
 import type { AnyActorRef } from 'xstate'
 import type { AgentCommand } from '../../../machines/agent/events.ts'
-import { inOrder } from '../commands.ts'
+import { decisionsLast } from '../commands.ts'
 import type { NumberedCommand, ReplayEngine } from './engine.ts'
 import { mayFire } from './rests.ts'
 import { type AskingStep, type OrderPlace, StepOrder } from './StepOrder.ts'
@@ -91,7 +91,7 @@ export class FollowedSteps {
     const late = this.#earlier.late.get(this.#last) ?? []
     const fresh = [...commands, ...late].filter(({ number }) => number > this.seen)
     this.seen = Math.max(this.seen, ...fresh.map(({ number }) => number))
-    for (const { command } of inOrder(fresh)) this.#run.send(command)
+    for (const { command } of decisionsLast(fresh)) this.#run.send(command)
   }
 
   /** Reports that something new was recorded, when the chart has taken it. */

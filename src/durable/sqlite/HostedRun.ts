@@ -10,7 +10,7 @@ import type { JsonObject } from '../../messages/json.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
 import type { PendingCall } from '../../messages/result.ts'
 import { durableChunk, endChunk, waitChunk } from '../chunks.ts'
-import { aboutRun } from '../commands.ts'
+import { withoutDecisions } from '../commands.ts'
 import type { DurableChunk, RunStatus } from '../runs.ts'
 import { hasRunningTools, isAtEnd, messagesOf } from '../snapshots.ts'
 import type { PlacedChunk } from './ChunkLog.ts'
@@ -158,7 +158,8 @@ export class HostedRun {
     const { commands } = this.#setup.store
     this.#attempt(() => {
       // Its start may lead to its end, and then it takes nothing more: messages and an abort come first.
-      for (const { n, command } of aboutRun(commands.of(this.number ?? 0))) {
+      for (const { n, command } of withoutDecisions(commands.of(this.number ?? 0))) {
+        if (command.type === 'task.command') continue
         this.#enqueued.set(command, () => this.#writer.inNextWrite(() => commands.delete(n)))
         this.#actor.send(command)
       }
@@ -341,8 +342,7 @@ export class HostedRun {
     // A run that breaks before it is stored was never started.
     if (number === undefined) this.#failure = error
     else {
-      const { runs } = this.#setup.store
-      this.#writer.inNextWrite(() => runs.fail(number, errorDataOf(error), Date.now()))
+      this.#writer.inNextWrite(() => this.#setup.store.runs.fail(number, errorDataOf(error), Date.now()))
       this.#settle('failed', endChunk('error'))
     }
     this.stop()

@@ -1,5 +1,5 @@
 import { ConfigurationError, type ErrorData } from '../../messages/errors.ts'
-import { inOrder, isApplicable } from '../commands.ts'
+import { decisionsLast, isApplicable } from '../commands.ts'
 import { Alarm } from './Alarm.ts'
 import type { StoredCommand } from './CommandRows.ts'
 import { HostedRun } from './HostedRun.ts'
@@ -248,7 +248,7 @@ export class HostedRuns {
 
   /** Applies the commands that were enqueued for a run. */
   #applyCommands(n: number): void {
-    for (const stored of inOrder(this.#setup.store.commands.of(n)))
+    for (const stored of decisionsLast(this.#setup.store.commands.of(n)))
       this.#guarded(n, () => this.#applyCommand(stored))
   }
 
