@@ -43,6 +43,7 @@ export default defineConfig({
       PROOF_SEED: env.PROOF_SEED ?? `${Date.now() % 1_000_000}`,
     },
     testTimeout: 120_000,
+    hookTimeout: 120_000,
     disableConsoleIntercept: true,
   },
 })

@@ -31,6 +31,8 @@ export type RunValues = {
  * machine of the run, also those of sub-agents.
  */
 export type RunHost = {
+  /** Called when an event of any machine of the run has led to a step, before `writeAhead`: also one that is only passed on. */
+  onEvent?(event: object): void
   /**
    * Called as the first effect of a step of any machine of the run: before its children start, and before any listener
    * gets it. If it throws, the step has no effect, and the run stops at the last stored step. Reads of a running answer
@@ -41,6 +43,8 @@ export type RunHost = {
   store?: string
   /** Time between the last stored step of a restored run and its restart: it does not count as time of the run. */
   stoppedMs?: number
+  /** Gives the run the commands that were acknowledged so far. Called before something else decides in place of a person. */
+  takeCommands?(): void
   /** Says whether the run is about to be stopped: calls that run may end, and no other one starts. */
   isStopping?(): boolean
   /**

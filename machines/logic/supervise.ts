@@ -115,6 +115,7 @@ const writeFirst = (before: AnyMachineSnapshot, event: AnyEventObject, scope: An
   const host = hostOf(scope.self)
   if (!host.writeAhead) return
   scope.defer(() => {
+    host.onEvent?.(event)
     const after: AnyMachineSnapshot = scope.self.getSnapshot()
     if (isStoredLater(event, before, after) || isUnchanged(before, after)) return
     try {

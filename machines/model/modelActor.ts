@@ -233,10 +233,12 @@ export type TimerInput = { at: number | null }
  */
 export const timer = fromCallback<EventObject, TimerInput>(({ input: { at }, sendBack, self }) => {
   if (at === null) return
-  const { timer: hosted, now } = hostOf(self)
+  const { timer: hosted, now, takeCommands } = hostOf(self)
   const clock = clockOf(self)
   let id: unknown
   const fire = () => {
+    // A decision that was acknowledged before its call expires counts.
+    takeCommands?.()
     const fired: ChildEvent = { type: 'timer.fired', at: Math.max(at, now?.() ?? clock.now()) }
     sendBack(fired)
   }

@@ -20,6 +20,7 @@ import {
   type StreamingState,
   type ToolRound,
 } from '../agent/streamingState.ts'
+import { hostOf } from '../logic/runEnvironment.ts'
 import { expiredAt, expiredResult, expiryOf, isAsleep, wokenResult } from './expiry.ts'
 import { asQuestion, isAbout } from './question.ts'
 import { callWithId, currentCalls, externalCalls, ownOf, withResults } from './round.ts'
@@ -236,6 +237,8 @@ export const approver = (
       isStopped = true
     })
     const decide = (call: Asked, approval: Approval) => {
+      // A decision of a person that was acknowledged before counts.
+      hostOf(self).takeCommands?.()
       if (!isStopped) self.send({ type: 'decided', command: decisionOn(call, approval) })
     }
     for (const call of calls) if (!decided.includes(call.id)) void ask(onApproval, call, decide)

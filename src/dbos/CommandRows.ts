@@ -65,6 +65,8 @@ export class CommandRows {
       if (due === undefined || due <= Date.now()) return await enqueue(query, run, command)
       const later = 'INSERT INTO statewire.later_commands (run, due, command) VALUES ($1, $2, $3)'
       await query(later, id, due, JSON.stringify(command))
+      // It is a change of the run, which is not pruned with what is older.
+      await query('UPDATE statewire.runs SET updated_at = clock_timestamp() WHERE id = $1', id)
       return undefined
     })
   }

@@ -68,3 +68,14 @@ export const isApplicable = (command: AgentCommand, pending: readonly PendingCal
     return false
   }
 }
+
+type Enqueued = { command: AgentCommand }
+
+/** The commands that are not about a call: messages to a run or to a task of it, and aborts. */
+export const withoutDecisions = <Command extends Enqueued>(commands: readonly Command[]): Command[] =>
+  commands.filter(({ command }) => !('callId' in command))
+
+/** Puts the decisions last: one of them may end the run, and then it takes nothing more. */
+export const decisionsLast = <Command extends Enqueued>(commands: readonly Command[]): Command[] => [
+  ...new Set([...withoutDecisions(commands), ...commands]),
+]

@@ -42,12 +42,21 @@ export class StoredChats implements Chats {
         'Stored chats do not take tools from a page: give them to the agent, without execute.',
       )
     const chat = await this.#chat(chatId)
-    const queued = await this.#queue(chat, question, () => this.ask(chatId, question, context))
+    const askAgain = () => this.ask(chatId, question, context)
+    const before = await chat.run()
+    const queued = await this.#queue(before, chat, question, askAgain)
     if (queued) return queued
     // A client that asks something else no longer needs this answer.
     await this.#end(chat, 'the user has asked something else')
-    const { run, promptId } = await askIn(chat, question, context)
-    return turnOf(chat, run, { promptId })
+    try {
+      const { run, promptId } = await askIn(chat, question, context)
+      return turnOf(chat, run, { promptId })
+    } catch (thrown) {
+      // Another question came at the same moment: this one is queued behind it.
+      const isLate = question.intent === 'new' && (await chat.run())?.id !== before?.id
+      if (!isLate) throw thrown
+      return askAgain()
+    }
   }
 
   async resume(
@@ -108,12 +117,12 @@ export class StoredChats implements Chats {
 
   /** Queues a question behind the answer that is being given. Undefined if there is none, or if it waits for a person. */
   async #queue(
+    run: DurableRun | undefined,
     chat: DurableChat,
     { prompt, id = newId(), intent }: Question,
     askAgain: () => Promise<Turn>,
   ): Promise<Turn | undefined> {
     const text = plainText(prompt)
-    const run = await chat.run()
     if (!run || intent !== 'new' || text === undefined) return undefined
     const { status, pending } = await run.info()
     if (status !== 'running' && (status !== 'waiting' || pending.length > 0)) return undefined

@@ -85,6 +85,65 @@ describe('a message', () => {
     expect(texts.filter((text) => text === 'Use euros.')).toHaveLength(1)
   })
 
+  test('stays in the conversation if a decision that came before it ends the run', async () => {
+    const path = storeFile()
+    const work = tool({ name: 'work', description: 'Works', execute: () => 'done' })
+    const model = scriptedModel([[{ toolCall: { id: 'c', name: 'work' } }]])
+    const agent = new Agent(model, { tools: [work], maxSteps: 1, atLimit: 'ask' })
+    const runs = await opened(path, { agent })
+    await (await runs.start('agent', 'Go', { id: 'job' })).result
+    await runs.close()
+    const guest = await opened(path, {})
+    await guest.send('job', { type: 'tool.reject', callId: 'limit' })
+    expect(await guest.send('job', { type: 'message', text: 'Hello?' })).toBe('queued')
+    const again = await opened(path, { agent })
+    const result = await (await again.get('job'))?.result
+    expect(result?.messages.map(textOf).filter((text) => text === 'Hello?')).toHaveLength(1)
+  })
+
+  test('and a decision on a task do not keep a run from the end that a decision before them brings', async () => {
+    const path = storeFile()
+    const ask = tool({ name: 'ask', description: 'Asks', needsApproval: true, execute: () => 'yes' })
+    const worker = new Agent(scriptedModel([[{ toolCall: { id: 'q', name: 'ask' } }]]), { tools: [ask] })
+    const work = worker.asTool({ name: 'work', description: 'Works', background: true })
+    const start: ScriptTurn = [{ toolCall: { id: 'a', name: 'work', arguments: { prompt: 'Go' } } }]
+    const lead = new Agent(scriptedModel([start]), { tools: [work], maxSteps: 1, atLimit: 'ask' })
+    const runs = await opened(path, { lead })
+    const run = await runs.start('lead', 'Go', { id: 'job' })
+    await vi.waitFor(async () => expect((await run.info()).pending).toHaveLength(2), 30_000)
+    await runs.close()
+    const guest = await opened(path, {})
+    await guest.send('job', { type: 'tool.reject', callId: 'limit' })
+    await guest.send('job', { type: 'tool.approve', callId: 'a/q' })
+    await guest.send('job/a', { type: 'message', text: 'Hurry.' })
+    await guest.send('job', { type: 'message', text: 'Hello?' })
+    const again = await opened(path, { lead })
+    const result = await (await again.get('job'))?.result
+    expect(result?.messages.map(textOf)).toContain('Hello?')
+    expect((await again.health()).unreadCommands).toBe(0)
+  })
+
+  test('stays in the conversation of a run whose process died, and that ends as soon as it continues', async () => {
+    const path = storeFile()
+    const hang = tool({ name: 'hang', description: 'Hangs', execute: () => new Promise(() => {}) })
+    const script: ScriptTurn[] = [[{ toolCall: { id: 'c', name: 'hang' } }]]
+    const last = () => new Agent(scriptedModel(script), { tools: [hang], maxSteps: 1 })
+    const runs = await opened(path, { agent: last() })
+    const run = await runs.start('agent', 'Go', { id: 'job' })
+    await vi.waitFor(async () => expect((await run.info()).state).toBe('ToolExecution'), 30_000)
+    const [copy, other] = [afterKill(path), afterKill(path)]
+    const guest = await opened(copy, {})
+    for (const text of ['Hello?', 'Are you there?'])
+      expect(await guest.send('job', { type: 'message', text })).toBe('queued')
+    const again = await opened(copy, { agent: last() })
+    const result = await (await again.get('job'))?.result
+    expect(result?.messages.map(textOf).join()).toContain('Hello?Are you there?')
+    expect((await again.health()).unreadCommands).toBe(0)
+    await (await opened(other, {})).send('job', { type: 'abort', reason: 'enough' })
+    const aborted = await (await opened(other, { agent: last() })).get('job')
+    await expect(aborted?.result).rejects.toThrow('enough')
+  })
+
   test('is refused by a run that is over, and wrong ones are errors', async () => {
     const runs = await opened(storeFile(), { agent: new Agent(scriptedModel(['Hi.'])) })
     await (await runs.start('agent', 'Go', { id: 'job' })).result

@@ -183,6 +183,31 @@ describe('other commands', () => {
     expect(end).toMatchObject({ status: 'complete', seen: 1 })
   })
 
+  test.each(['with it', 'after it'])(
+    'that are texts are kept by a decision that ends the run: %s',
+    async (when) => {
+      const work = tool({ name: 'work', description: 'Works', execute: () => 'done' })
+      const model = scriptedModel([[{ toolCall: { id: 'c', name: 'work' } }]])
+      const agent = new Agent(model, { tools: [work], maxSteps: 1, atLimit: 'ask' })
+      const first = await playSegment(agent)
+      if (first.status !== 'waiting') throw new Error(first.status)
+      const journal = newJournal()
+      leave(journal, { type: 'tool.reject', callId: 'limit' })
+      if (when === 'with it') leave(journal, steer('Hello?'))
+      let looks = 0
+      const but = ({ commands }: ReplayEngine): Partial<ReplayEngine> => ({
+        commands: (after, isEnd) => {
+          if (isEnd && when === 'after it' && looks === 0) leave(journal, steer('Hello?'))
+          if (isEnd) looks += 1
+          return commands(after, isEnd)
+        },
+      })
+      const end = await playSegment(agent, { journal, start: { from: { snapshot: first.snapshot } }, but })
+      expect(end).toMatchObject({ status: 'complete', seen: 2 })
+      expect(usersTexts(end)).toEqual(['Hi', 'Hello?'])
+    },
+  )
+
   test('that a step could not look up are there for the next one', async () => {
     const journal = newJournal()
     const { hold, ends } = heldTool()

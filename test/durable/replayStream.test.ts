@@ -8,7 +8,7 @@ import type { Delta } from '../../src/model/delta.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { newJournal } from '../dbos/world/memoryEngine.ts'
 import { brief, idle } from '../engine/watching.ts'
-import { playSegment, silentModel } from './replaying.ts'
+import { leave, playSegment, recordsOf, silentModel } from './replaying.ts'
 
 type Written = { isLive: boolean; chunks: unknown[] }
 
@@ -266,6 +266,29 @@ describe('the next incarnation', () => {
     const { live, end } = await afterDeathAt(2, [[text('Wrong.'), error], [text('Ha')]], ['Right.'])
     expect(live).toEqual([[restart, restart, { text: 'Right.' }]])
     expect(end).toMatchObject({ output: { output: 'Right.' } })
+  })
+
+  test('leaves the text of a recorded answer to readers when it repeats a request that was cut off before it', async () => {
+    const journal = newJournal()
+    leave(journal, { type: 'message', text: 'Wait.', when: 'now' })
+    const incarnation = new AbortController()
+    const model = silentModel()
+    // The first request is cut off at once, and its record comes too late; that of the second one is there.
+    const slow = ({ step, commands }: ReplayEngine): Partial<ReplayEngine> => ({
+      step: (name, run) => (name === 'run/turn 1' ? new Promise(() => {}) : step(name, run)),
+      commands,
+    })
+    const options = { signal: incarnation.signal }
+    void playSegment(new Agent(model), { journal, options, but: slow })
+    const { sink } = await model.next()
+    sink.deltas([text('Done.'), finish])
+    sink.end()
+    while (recordsOf(journal)['run/turn 2'] === 'under way') await null
+    incarnation.abort()
+    const written: Written[] = []
+    await playSegment(new Agent(scriptedModel([])), { journal, but: noting(written) })
+    expect(written.filter(({ isLive }) => isLive)).toEqual([])
+    expect(journal.stream.flat().map(brief)).toContainEqual({ text: '\nDone.' })
   })
 
   test('asks once: later answers are its own', async () => {

@@ -1,6 +1,8 @@
 /** Runs that sleep, calls that expire and wake-ups, while no process has the run loaded. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'
+import type { AgentOptions } from '../../src/agent/options.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { ConfigurationError, TimeoutError } from '../../src/messages/errors.ts'
 import { type ChatMessage, toolResultsOf } from '../../src/messages/messages.ts'
@@ -22,7 +24,7 @@ const sleeper = (seconds: number, rest: ScriptTurn[] = ['Rested.']) => {
   return { model, agent: new Agent(model, { tools: [sleepTool()] }) }
 }
 
-const guard = (expiresMs: number, onExpired: OnExpired = 'reject') => {
+const guard = (expiresMs: number, onExpired: OnExpired = 'reject', own: Partial<AgentOptions> = {}) => {
   const wiped: string[] = []
   const wipe = tool({
     name: 'wipe',
@@ -32,7 +34,8 @@ const guard = (expiresMs: number, onExpired: OnExpired = 'reject') => {
     onExpired,
     execute: (_, { idempotencyKey }) => void wiped.push(idempotencyKey),
   })
-  return { wiped, agent: new Agent(scriptedModel([[call('wipe')], 'Over.']), { tools: [wipe] }) }
+  const options = { tools: [wipe], ...own }
+  return { wiped, agent: new Agent(scriptedModel([[call('wipe')], 'Over.']), options) }
 }
 
 const resultsOf = (messages: readonly ChatMessage[]) =>
@@ -182,6 +185,39 @@ describe('a call that needs approval', () => {
     const later = await opened(path, { agent })
     expect(await (await later.get('job'))?.result).toMatchObject({ status: 'complete' })
     expect(wiped).toHaveLength(1)
+  })
+
+  test('counts a decision of another process, stored a moment before, also if the run is in memory', async () => {
+    const path = storeFile()
+    const clock = new SimulatedClock()
+    const { agent, wiped } = guard(1000, 'reject', { clock })
+    const runs = await opened(path, { agent })
+    const run = await runs.start('agent', 'Go', { id: 'job' })
+    await run.result
+    const guest = await opened(path, {})
+    await guest.send('job', { type: 'tool.approve', callId: 'wipe' })
+    // Before this process looks for what others have written.
+    clock.increment(1000)
+    expect(resultsOf((await run.result).messages)).toEqual(['null'])
+    expect(wiped).toHaveLength(1)
+  })
+
+  test('counts a decision of another process before that of onApproval', async () => {
+    const path = storeFile()
+    let allow = () => {}
+    const onApproval = () =>
+      new Promise<boolean>((resolve) => {
+        allow = () => resolve(true)
+      })
+    const { agent, wiped } = guard(hourMs, 'reject', { onApproval })
+    const runs = await opened(path, { agent })
+    const run = await runs.start('agent', 'Go', { id: 'job' })
+    await vi.waitFor(async () => expect((await run.info()).pending).toHaveLength(1), 30_000)
+    const guest = await opened(path, {})
+    await guest.send('job', { type: 'tool.reject', callId: 'wipe' })
+    allow()
+    expect((await run.result).status).toBe('complete')
+    expect(wiped).toEqual([])
   })
 
   test('of a sub-agent expires while no process runs', async () => {

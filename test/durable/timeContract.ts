@@ -54,6 +54,19 @@ export const timeContract = (open: OpenStore): void => {
       await expect(runs.wake('none', { at })).rejects.toThrow('no run "none"')
     })
 
+    test('a command that has come since keeps a run that waits from being pruned', async () => {
+      const runs = await open({ agent: sleeper(36_000) })
+      const run = await runs.start('agent', 'Go', { id: 'job' })
+      await waits(run)
+      const now = (await run.info()).updatedAt.getTime() + 1
+      await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(now), 60_000)
+      await runs.wake('job', { at: new Date(Date.now() + 3_600_000) })
+      expect(await runs.prune({ olderThan: new Date(now), status: 'waiting' })).toBe(0)
+      await vi.waitFor(async () => {
+        expect(await runs.prune({ olderThan: new Date(), status: 'waiting' })).toBe(1)
+      }, 60_000)
+    })
+
     test.each([0, 20])('a wake-up that is due %i ms from now reaches a run that ends later', async (ms) => {
       let finish = () => {}
       const done = new Promise<void>((resolve) => {

@@ -133,6 +133,22 @@ test('a message that is queued twice by a page that is not sure counts once', as
   expect((await run?.result)?.messages.map(textOf)).toEqual(conversation.slice(0, 4))
 })
 
+test('questions that come at the same moment are queued behind the first of them', async () => {
+  const runs = await opened(storeFile(), { it: new Agent(answering((request) => `To ${lastText(request)}`)) })
+  const api = await serve(uiMessageHandler(runs))
+  const asked = ['One', 'Two', 'Three']
+  const ask = async (id: string, text: string) => {
+    const messages = [{ id: text, role: 'user', parts: [{ type: 'text', text }] }]
+    const response = await fetch(api, { method: 'POST', headers, body: JSON.stringify({ id, messages }) })
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining(`To ${text}`)])
+  }
+  for (const id of ['a', 'b', 'c', 'd', 'e']) {
+    await Promise.all(asked.map((text) => ask(id, text)))
+    const history = (await (await runs.chat(id)).history()).map(textOf)
+    expect(history.toSorted()).toEqual([...asked, ...asked.map((text) => `To ${text}`)].toSorted())
+  }
+})
+
 test('a queued message outlives its page and its process', async () => {
   const { runs, path, replies } = await scene()
   const api = await serve(uiMessageHandler(runs))

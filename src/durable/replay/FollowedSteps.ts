@@ -1,5 +1,6 @@
 import type { AnyActorRef } from 'xstate'
 import type { AgentCommand } from '../../../machines/agent/events.ts'
+import { decisionsLast } from '../commands.ts'
 import type { NumberedCommand, ReplayEngine } from './engine.ts'
 import { mayFire } from './rests.ts'
 import { type AskingStep, type OrderPlace, StepOrder } from './StepOrder.ts'
@@ -87,11 +88,10 @@ export class FollowedSteps {
 
   /** Gives the chart the commands that were recorded at the last place, and those that came too late for it. */
   deliver(commands: readonly NumberedCommand[]): void {
-    for (const { number, command } of [...commands, ...(this.#earlier.late.get(this.#last) ?? [])]) {
-      if (number <= this.seen) continue
-      this.seen = number
-      this.#run.send(command)
-    }
+    const late = this.#earlier.late.get(this.#last) ?? []
+    const fresh = [...commands, ...late].filter(({ number }) => number > this.seen)
+    this.seen = Math.max(this.seen, ...fresh.map(({ number }) => number))
+    for (const { command } of decisionsLast(fresh)) this.#run.send(command)
   }
 
   /** Reports that something new was recorded, when the chart has taken it. */

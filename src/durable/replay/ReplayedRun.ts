@@ -143,7 +143,8 @@ export class ReplayedRun {
     const turn: Turn = {
       ask: request,
       sink,
-      isShown: !isOfTask,
+      // Readers have the text of the request after one that was cut off before it began.
+      isShown: () => !isOfTask && !isClosed,
       onClose: (close) => {
         onClose = close
         if (isClosed) close()

@@ -31,8 +31,8 @@ export type Turn = {
   ask: (sink: ModelSink) => unknown
   /** The chart, which gets each read immediately, and the end of the answer when that is recorded. */
   sink: ModelSink
-  /** The stream of the run shows the answer as it comes. */
-  isShown: boolean
+  /** Says whether the stream of the run shows the answer as it comes. */
+  isShown(): boolean
   /** Calls back when the chart closes the request, or immediately if it has done so. */
   onClose(close: () => void): void
 }
@@ -44,7 +44,7 @@ export const askModel = async (
   stream: ReplayStream,
   seen: number,
 ): Promise<TurnRecord> => {
-  const answer = await stream.live(isShown)
+  const answer = await stream.live(isShown())
   const watch = new CommandWatch(engine, seen)
   const deltas: Delta[] = []
   let close = () => {}

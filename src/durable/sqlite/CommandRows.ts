@@ -38,10 +38,11 @@ export class CommandRows {
     this.#file.run('INSERT INTO command_ids (run, id, digest) VALUES (?, ?, ?)', run, id, digestOf(command))
   }
 
-  /** Lists the commands of all runs in their order. Each is read by itself: a damaged one concerns its own run. */
-  all(): { run: number; read(): StoredCommand }[] {
-    const rows = this.#file.all(`SELECT n, run, data FROM commands WHERE ${countsNow} ORDER BY n`, Date.now())
-    return rows.map((row) => ({ run: numberIn(row, 'run'), read: () => commandOf(row) }))
+  /** Lists the runs that have commands, in the order of the first of each. */
+  runs(): number[] {
+    return this.#file
+      .all(`SELECT run FROM commands WHERE ${countsNow} GROUP BY run ORDER BY min(n)`, Date.now())
+      .map((row) => numberIn(row, 'run'))
   }
 
   of(run: number): StoredCommand[] {
@@ -63,6 +64,10 @@ export class CommandRows {
       count: rows.reduce((sum, row) => sum + Number(row?.count), 0),
       since: earliest(rows.map((row) => row?.since)),
     }
+  }
+
+  has(n: number): boolean {
+    return this.#file.get('SELECT n FROM commands WHERE n = ?', n) !== undefined
   }
 
   delete(n: number): void {

@@ -10,6 +10,7 @@ import type { JsonObject } from '../../messages/json.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
 import type { PendingCall } from '../../messages/result.ts'
 import { durableChunk, endChunk, waitChunk } from '../chunks.ts'
+import { withoutDecisions } from '../commands.ts'
 import type { DurableChunk, RunStatus } from '../runs.ts'
 import { hasRunningTools, isAtEnd, messagesOf } from '../snapshots.ts'
 import type { PlacedChunk } from './ChunkLog.ts'
@@ -58,6 +59,8 @@ export class HostedRun {
   readonly #writer: RunWriter
   /** Results of calls that may not be stored yet. */
   readonly #results: Map<string, ToolResultPart>
+  /** Commands that wait for the start of the run, and what deletes each with the step that it leads to. */
+  readonly #enqueued = new Map<object, () => void>()
   /** Messages that the chart did not show. */
   #hidden: number
   #isStarted = false
@@ -80,6 +83,7 @@ export class HostedRun {
       store: setup.store.file.path,
       stoppedMs,
       results: this.#results,
+      onEvent: (event) => this.#enqueued.get(event)?.(),
       writeAhead: () => this.#writeAhead(),
       isStopping: () => this.#isStopping,
       hasStopped: () => this.#hasStopped,
@@ -142,11 +146,6 @@ export class HostedRun {
     return this.#writer.log.after(seq)
   }
 
-  /** Adds a change to the next transaction of the run. */
-  inNextWrite(write: () => void): void {
-    this.#writer.inNextWrite(write)
-  }
-
   /** Shows readers what its chart does not. */
   show(chunks: readonly DurableChunk[]): void {
     for (const chunk of chunks) this.#writer.log.push(chunk)
@@ -156,13 +155,24 @@ export class HostedRun {
   start(): void {
     this.#actor.on('chunk', this.#onChunk)
     this.#actor.subscribe({ error: this.#onBroken, complete: this.#onComplete })
-    this.#actor.start()
+    const { commands } = this.#setup.store
+    this.#attempt(() => {
+      // Its start may lead to its end, and then it takes nothing more: messages and an abort come first.
+      for (const { n, command } of withoutDecisions(commands.of(this.number ?? 0))) {
+        if (command.type === 'task.command') continue
+        this.#enqueued.set(command, () => this.#writer.inNextWrite(() => commands.delete(n)))
+        this.#actor.send(command)
+      }
+    })
+    if (!this.#failure) this.#actor.start()
     this.#isStarted = true
+    if (this.#writer.hasDue) this.flush()
     if (this.#failure) throw this.#failure
   }
 
-  /** Gives the run a command. It is stored when this returns. */
-  send(command: AgentCommand): void {
+  /** Gives the run a command, and makes a change with its first write. Both are stored when this returns. */
+  send(command: AgentCommand, inSameWrite: () => void): void {
+    this.#writer.inNextWrite(inSameWrite)
     this.#actor.send(command)
     // Any machine may have taken it, also a user's; and a command that changed nothing is done, too.
     if (!this.#isOver) this.#writeAhead()
@@ -306,9 +316,8 @@ export class HostedRun {
 
   #wait(): void {
     const { isUnsettled, due = Number.POSITIVE_INFINITY } = this.#writer
-    const { pending } = this
     // Readers already know, unless something was decided since. Those of a run that only sleeps read on.
-    if (isUnsettled) this.#settle('waiting', pending.length > 0 ? waitChunk(pending) : undefined)
+    if (isUnsettled) this.#settle('waiting', this.pending.length > 0 ? waitChunk(this.pending) : undefined)
     // Its own timer fires a moment later.
     if (due > Date.now()) this.stop()
   }
@@ -333,8 +342,7 @@ export class HostedRun {
     // A run that breaks before it is stored was never started.
     if (number === undefined) this.#failure = error
     else {
-      const { runs } = this.#setup.store
-      this.inNextWrite(() => runs.fail(number, errorDataOf(error), Date.now()))
+      this.#writer.inNextWrite(() => this.#setup.store.runs.fail(number, errorDataOf(error), Date.now()))
       this.#settle('failed', endChunk('error'))
     }
     this.stop()

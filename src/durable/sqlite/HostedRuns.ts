@@ -1,6 +1,5 @@
-import type { AgentCommand } from '../../../machines/agent/events.ts'
 import { ConfigurationError, type ErrorData } from '../../messages/errors.ts'
-import { isApplicable } from '../commands.ts'
+import { decisionsLast, isApplicable } from '../commands.ts'
 import { Alarm } from './Alarm.ts'
 import type { StoredCommand } from './CommandRows.ts'
 import { HostedRun } from './HostedRun.ts'
@@ -120,13 +119,9 @@ export class HostedRuns {
         break
       }
     }
-    for (const { run, read } of store.commands.all()) {
+    for (const n of store.commands.runs()) {
       if (!this.#isServed) return
-      this.#guarded(run, () => {
-        const stored = read()
-        // A run that its agent refuses can still be aborted.
-        if (!this.#stopped.isHeldBack(run) || stored.command.type === 'abort') this.#applyCommand(stored)
-      })
+      this.#guarded(n, () => this.#applyCommands(n))
     }
     this.#wakeDue()
     this.#alarm.reset()
@@ -251,31 +246,39 @@ export class HostedRuns {
     this.#notify(row.n)
   }
 
+  /** Applies the commands that were enqueued for a run. */
+  #applyCommands(n: number): void {
+    for (const stored of decisionsLast(this.#setup.store.commands.of(n)))
+      this.#guarded(n, () => this.#applyCommand(stored))
+  }
+
   /** Applies an enqueued command, and deletes it in the same transaction as its effect. */
-  #applyCommand({ n, run, command }: StoredCommand): void {
+  #applyCommand(stored: StoredCommand): void {
+    const { n, run, command } = stored
     const { store, options, checkOwner } = this.#setup
-    const remove = () => store.commands.delete(n)
+    // A run that its agent refuses can still be aborted.
+    if (this.#stopped.isHeldBack(run) && command.type !== 'abort') return
     const row = store.runs.byNumber(run)
     if (row && !options.agents.find(row.agent)) return
     const isOpen = row?.status === 'running' || row?.status === 'waiting'
     const hosted = this.#hosted.get(run)
     if (isOpen && isApplicable(command, hosted?.pending ?? row.pending)) {
       // An abort takes no time, so it need not wait for a place.
-      if (hosted || this.hasRoom || command.type === 'abort') this.#continueWith(row, command, remove)
+      if (hosted || this.hasRoom || command.type === 'abort') this.#continueWith(row, stored)
     } else
       store.file.write(store.synchronous, () => {
         checkOwner()
-        remove()
+        store.commands.delete(n)
       })
   }
 
   /** Gives a run a command; one that is not under way is restored first. */
-  #continueWith(row: RunRow, command: AgentCommand, inSameWrite: () => void): void {
+  #continueWith(row: RunRow, { n, command }: StoredCommand): void {
+    const { commands } = this.#setup.store
     try {
       const run = this.#hosted.get(row.n) ?? this.#restore(row)
-      if (!run) return
-      run.inNextWrite(inSameWrite)
-      run.send(command)
+      // A run that starts takes some of them by itself.
+      if (run && commands.has(n)) run.send(command, () => commands.delete(n))
     } catch (thrown) {
       if (!(thrown instanceof Refused) || command.type !== 'abort') throw thrown
       this.#abandon(row, { name: 'ConfigurationError', message: thrown.message })
@@ -294,7 +297,8 @@ export class HostedRuns {
 
   #fail(n: number, error: Error): void {
     if (error instanceof LostOwnership) this.#setup.onLost()
-    else this.#stopped.add(n, error)
+    // It stops in a moment, and continues with that command.
+    else if (!(error instanceof UnseenCommand)) this.#stopped.add(n, error)
   }
 
   /** Looks once more, after this step, for runs that may continue. */
@@ -315,9 +319,7 @@ export class HostedRuns {
     checkOwner: () => this.#setup.checkOwner(),
     takeCommands: ({ number }: HostedRun): void => {
       if (number === undefined || !this.#setup.isOwner()) return
-      this.#guarded(number, () => {
-        for (const stored of this.#setup.store.commands.of(number)) this.#applyCommand(stored)
-      })
+      this.#guarded(number, () => this.#applyCommands(number))
     },
     onChange: (run: HostedRun, isStatus: boolean): void => {
       const { number, hasProgressed, failure } = run
@@ -339,7 +341,7 @@ export class HostedRuns {
       const isAwaited =
         isUnseen || this.#suspects.isTried(number) || Number.isFinite(this.#setup.options.concurrency)
       this.#suspects.release(number)
-      if (failure && !isUnseen) this.#fail(number, failure)
+      if (failure) this.#fail(number, failure)
       if (isAwaited) this.#serveSoon()
       this.#notify(number)
     },

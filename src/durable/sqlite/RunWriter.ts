@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OrchestrationError } from '../../messages/errors.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
+import { withoutDecisions } from '../commands.ts'
 import type { RunStatus } from '../runs.ts'
 import { ChunkLog, type StreamTail } from './ChunkLog.ts'
 import type { Items } from './Items.ts'
@@ -206,8 +207,9 @@ export class RunWriter {
       this.#checkIncarnation()
       const n = change()
       for (const each of this.#due) each()
-      // Once this is stored, the run takes no more commands: those that are already waiting come first.
-      if (isEnd && store.commands.of(n).length > 0) throw new UnseenCommand()
+      // Once this is stored, the run takes no more commands: those that are already waiting come first. A decision has nothing left
+      // to decide on.
+      if (isEnd && withoutDecisions(store.commands.of(n)).length > 0) throw new UnseenCommand()
       store.items.insert(n, items.fresh)
       this.log.writeTo(store.stream, n)
       return n

@@ -9,9 +9,9 @@ import { whenFree } from './whenFree.ts'
 const batchSize = 200
 
 /**
- * Deletes runs that have not changed since a moment, and says how many. Messages that other runs share are kept, and so
- * is the last run of a chat, unless the chats are deleted with their last runs. Between two batches, other work of the
- * process goes on.
+ * Deletes runs that have not changed and got no command since a moment, and says how many. Messages that other runs
+ * share are kept, and so is the last run of a chat, unless the chats are deleted with their last runs. Between two
+ * batches, other work of the process goes on.
  */
 export const pruneRuns = async (
   owner: RunOwner,
@@ -27,9 +27,11 @@ export const pruneRuns = async (
         const deleted = file.write(synchronous, () => {
           const found = file.all(
             `SELECT n FROM runs WHERE id IS NOT NULL AND status = ? AND n > ? AND updated < ?
+             AND NOT EXISTS (SELECT 1 FROM commands WHERE commands.run = runs.n AND sent >= ?)
              AND (? OR NOT EXISTS (SELECT 1 FROM chats WHERE chats.run = runs.n)) ORDER BY n LIMIT ?`,
             status,
             last,
+            before,
             before,
             Number(withChats),
             batchSize,

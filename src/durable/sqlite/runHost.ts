@@ -10,6 +10,8 @@ type HostedParts = {
   stoppedMs: number
   /** Results of calls that may not be stored yet, by idempotency key. */
   results: Map<string, ToolResultPart>
+  /** Called with each event of each of its charts, when it has its effect. */
+  onEvent(event: object): void
   writeAhead(): void
   /** Says whether the run is about to be stopped. */
   isStopping(): boolean
@@ -26,12 +28,16 @@ type HostedParts = {
 
 /** The host of a run that is stored in a file. What makes a step waits for the file while tools of the run are at work. */
 export const runHost = (parts: HostedParts): RunHost => {
-  const { store, stoppedMs, results, writeAhead, isStopping, hasStopped, whenWritable } = parts
+  const { store, stoppedMs, results, onEvent, writeAhead, isStopping, hasStopped, whenWritable } = parts
   return {
+    onEvent,
     writeAhead,
     store,
     stoppedMs,
     isStopping,
+    takeCommands: () => {
+      if (!hasStopped()) parts.takeCommands()
+    },
     // A run that is about to be stopped asks no model any more: the next process does.
     turn: (_, ask, sink) => (isStopping() ? undefined : ask(whenStorable(sink, parts))),
     // A result may end the run (`endsRun`), and an end that has not seen a command does not count: with it the result
