@@ -38,6 +38,17 @@ export type Verdict = {
 /** The verdicts on the items of a question, by their keys. */
 export type Verdicts = { [key: string]: Verdict }
 
+/** The verdicts that policies have given. */
+const given = new WeakSet<object>()
+
+/** Notes that a policy has given this verdict: one that other code sends to a run, such as a check, does not count. */
+export const asGiven = <Answer extends object>(answer: Answer): Answer => {
+  given.add(answer)
+  return answer
+}
+
+export const isGiven = (answer: object): boolean => given.has(answer)
+
 /** The progress of a question. The items are the run's own data, and not stored twice. */
 export type OpenQuestion = {
   asker?: string

@@ -9,7 +9,7 @@ import { nextResult } from '../tasks/tasks.ts'
 import { dueTexts, laterSteering } from '../tools/results.ts'
 import { currentCalls, lastMessage } from '../tools/round.ts'
 import { originIn } from '../tools/runTools.ts'
-import type { Verdict, Verdicts } from './openQuestions.ts'
+import { isGiven, type Verdict, type Verdicts } from './openQuestions.ts'
 import { type Gate, gateItems, judgedCalls, questionId, type ResolvedPolicy, steerKeys } from './questions.ts'
 import { judgesTexts, refuseLast, refuseTexts } from './unjudged.ts'
 
@@ -30,7 +30,7 @@ const verdictFor = (answer: PolicyAnswer, key: string): Verdict => ownVerdict(an
 
 /** Says whether a verdict is on the question that the run waits for. */
 export const isCurrent = (state: StreamingState, { gate, answer }: JudgedGate): boolean =>
-  answer.id === questionId(gate, state)
+  isGiven(answer) && answer.id === questionId(gate, state)
 
 /** Says whether the policy refuses to continue: the prompt, the answer, or everything, because it has ended. */
 export const isRefused = (policy: ResolvedPolicy, state: StreamingState, judged: JudgedGate): boolean => {
