@@ -6,7 +6,7 @@ import { commandFor } from '../agent/commands.ts'
 import type { AnyAgent, AnyOptions, StartFrom } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
 import { conversationOf, policyAfter } from '../durable/conversation.ts'
-import { ConfigurationError } from '../messages/errors.ts'
+import { ConfigurationError, StatewireError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { PendingApproval, PendingCall } from '../messages/result.ts'
 import type { StandardSchema } from '../tools/schema.ts'
@@ -217,6 +217,9 @@ export const agentTurn = async (
       keepPolicy()
     })
     .catch((error: unknown) => {
+      // A typed answer that waits is an error for its caller, and not for a client that may continue it.
+      const partial = error instanceof StatewireError ? error.partial : undefined
+      if (!lost && partial?.pendingApproval) return { ...partial, output: undefined }
       throw lost ? lost.reason : error
     })
   if (isTyped && !pendingApproval) onEvent({ type: 'text', text: JSON.stringify(output) })
