@@ -4,10 +4,12 @@ import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { amount, fields, having, oneOf, type Rule, type Rules } from '../../src/messages/optionRules.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import { type AnyToolEntry, isToolSource } from '../../src/tools/tool.ts'
+import type { StreamingState } from '../agent/streamingState.ts'
 import { recordOf } from '../stored/shape.ts'
 import type { PolicyOptions } from './policyEvents.ts'
 import { nodesOf, policyFlaw, settledForms } from './policyLogic.ts'
 import { isReserved, type ResolvedPolicy } from './questions.ts'
+import { unseenItems, withUnseen } from './unseen.ts'
 
 const defaultHoldMs = 300_000
 
@@ -153,7 +155,7 @@ const isMatch = (descriptor: string, type: string): boolean => {
 }
 
 /** The policy that a run leaves behind, to be continued by the next run of the conversation. */
-export const policyOf = (run: AnyActorRef): { policy?: JsonObject } => {
+export const policyOf = (run: AnyActorRef, state: StreamingState): { policy?: JsonObject } => {
   const policy = policyActor(run)
   if (!policy) return {}
   const snapshot = policy.getSnapshot()
@@ -163,9 +165,8 @@ export const policyOf = (run: AnyActorRef): { policy?: JsonObject } => {
   // One that broke is continued from its last answer: what it has seen, it has seen.
   const form = isActive ? () => policy.getPersistedSnapshot() : settledForms.get(policy)
   if (!form) return {}
-  const { judging, ...stored } = storedForm(form)
-  // The questions of this run are not those of the next one.
-  return { policy: { ...stored, judging: { ...Object(judging), open: null } } }
+  const open = isActive ? snapshot.judging.open : null
+  return { policy: withUnseen(storedForm(form), unseenItems(state, open)) }
 }
 
 /** A policy as data. XState cannot store one whose check does not exist, for example. */

@@ -225,10 +225,11 @@ export const policyTimeout = (holdMs: number): ErrorData => ({
 /** The verdicts as listeners get them. */
 export const verdictEvents = (state: StreamingState, { gate, answer }: JudgedGate): AgentEmitted[] => {
   const steering = new Set(steerKeys(state))
+  const single = gate === 'Prompt' || gate === 'Answer' ? gate.toLowerCase() : undefined
   return Object.entries(answer.verdicts).map(([key, { verdict, state: at, reason }]) => ({
     type: 'policy',
     gate: steering.has(key) ? 'Steering' : gate,
-    ...(!steering.has(key) && gate !== 'Prompt' && gate !== 'Answer' ? { callId: key } : {}),
+    ...(!steering.has(key) && key !== single ? { callId: key } : {}),
     verdict,
     state: at,
     ...(reason !== undefined && { reason }),

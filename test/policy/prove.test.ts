@@ -53,12 +53,12 @@ describe('a claim', () => {
       { a: ({ event }) => event !== 'anser' },
       'did you mean "answer"?',
     ],
+    ['of a list', { a: ({ event }) => ['refund.dne', 'answer'].includes(event) }, '"refund.dne"'],
     [
-      'of a list',
-      { a: ({ event }) => ['refund.dne', 'answer'].includes(event) },
-      '"refund.dne"',
+      'it compares, of a tool that is not listed',
+      { a: ({ event }) => event === 'mail.call' },
+      'of no tool in "tools"',
     ],
-    ['it compares, of a tool that is not listed', { a: ({ event }) => event === 'mail.call' }, 'of no tool in "tools"'],
     ['it has seen', { a: ({ seen }) => seen.has(['refund', 'don'].join('.')) }, '"refund.done"'],
   ])('about an event that no step has is refused: one that %s', (_, claims, message) => {
     for (const kind of ['never', 'always', 'reachable'])
