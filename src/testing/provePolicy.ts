@@ -191,7 +191,7 @@ const explore = (
       event,
       seen: {
         has: (type) => {
-          events.check('A claim', type)
+          if (!watched.has(type)) events.check('A claim', type)
           watched.add(type)
           return from.seen.includes(type)
         },
