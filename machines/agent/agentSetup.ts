@@ -246,7 +246,7 @@ export const agentSetup = ({ policy }: ChartShape, { current: config, of }: Conf
             enqueue.emit(each)
         }
       }),
-      announceEnd: emit(({ context, self }) => finalChunk({ ...context, ...policyOf(self) })),
+      announceEnd: emit(({ context, self }) => finalChunk({ ...context, ...policyOf(self, context) })),
     },
   })
 }

@@ -309,19 +309,19 @@ export const chartOf = (shape: ChartShape, source: ConfigSource) => {
         description: 'The run has its answer.',
         type: 'final',
         entry: [...ended, 'announceEnd', ...dismissed],
-        output: ({ context, self }) => completeOutput({ ...context, ...policyOf(self) }),
+        output: ({ context, self }) => completeOutput({ ...context, ...policyOf(self, context) }),
       },
       Failed: {
         description: 'The run ends with an error, and with everything that was reached.',
         type: 'final',
         entry: [...ended, 'noteError', 'settle', 'announceEnd', ...dismissed],
-        output: ({ context, self }) => failedOutput({ ...context, ...policyOf(self) }),
+        output: ({ context, self }) => failedOutput({ ...context, ...policyOf(self, context) }),
       },
       Aborted: {
         description: 'The run was aborted; what was reached is kept.',
         type: 'final',
         entry: [...ended, 'settle', 'announceEnd', ...dismissed],
-        output: ({ context, self }) => abortedOutput({ ...context, ...policyOf(self) }),
+        output: ({ context, self }) => abortedOutput({ ...context, ...policyOf(self, context) }),
       },
     },
   })

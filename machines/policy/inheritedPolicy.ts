@@ -4,7 +4,7 @@ import type { AnyToolEntry } from '../../src/tools/tool.ts'
 import type { ChildEvent } from '../agent/events.ts'
 import { hostOf } from '../logic/runEnvironment.ts'
 import { callOf, onStop, policyOfCall } from '../tools/toolCall.ts'
-import type { PolicyItem, PolicyQuestion } from './openQuestions.ts'
+import { asGiven, type PolicyItem, type PolicyQuestion } from './openQuestions.ts'
 import { policyActor, refuseReserved } from './policyConfig.ts'
 import { askFor, type PolicyActorInput } from './policyLogic.ts'
 import type { ResolvedPolicy } from './questions.ts'
@@ -82,7 +82,7 @@ const askAbove = (
     return
   }
   const ended = { verdict: 'refuse', state: '', reason: 'the run that called it has no policy' } as const
-  self._parent?.send({ type: 'policy.verdict', id, verdicts: {}, ended })
+  self._parent?.send(asGiven({ type: 'policy.verdict', id, verdicts: {}, ended }))
 }
 
 /** The calls that lead to the run of a sub-agent, the outermost first, and the policy of the run that made that one. */

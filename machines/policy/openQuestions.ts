@@ -1,5 +1,5 @@
 import type { AnyEventObject } from 'xstate'
-import { isJsonObject } from '../../src/messages/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 
 // The questions to a policy: those of its run, one after the other, and those of the sub-agents that inherit it, which may
 // come while another one waits for a check. Each asker has one question at a time.
@@ -37,6 +37,17 @@ export type Verdict = {
 
 /** The verdicts on the items of a question, by their keys. */
 export type Verdicts = { [key: string]: Verdict }
+
+/** The verdicts that policies have given. */
+const given = new WeakSet<object>()
+
+/** Notes that a policy has given this verdict: one that other code sends to a run, such as a check, does not count. */
+export const asGiven = <Answer extends object>(answer: Answer): Answer => {
+  given.add(answer)
+  return answer
+}
+
+export const isGiven = (answer: object): boolean => given.has(answer)
 
 /** The progress of a question. The items are the run's own data, and not stored twice. */
 export type OpenQuestion = {
@@ -128,7 +139,8 @@ export const storedJudging = ({ isOver, open, others = [] }: Judging): Judging =
 export const judgingIn = (stored: object): Judging | undefined => {
   const { judging }: { judging?: unknown } = stored
   if (!isJsonObject(judging) || typeof judging.isOver !== 'boolean') return undefined
-  const { isOver, open, others = [] } = judging
+  const { isOver, open, others = [], unseen = [] } = judging
+  if (!areItems(unseen)) return undefined
   if (open === null) return { isOver, open }
   const beside: readonly unknown[] = Array.isArray(others) ? others : [others]
   return isQuestion(open) && beside.every(isQuestion) ? withOpen({ isOver, open }, open, beside) : undefined
@@ -141,3 +153,22 @@ const isQuestion = (stored: unknown): stored is OpenQuestion =>
   Number.isInteger(stored.at) &&
   typeof stored.isTaken === 'boolean' &&
   isJsonObject(stored.verdicts)
+
+/** The ends of calls that the last run of a conversation has not reported to its policy: see `unseen.ts`. */
+export const carriedItems = ({ judging }: JsonObject): readonly PolicyItem[] => {
+  const { unseen }: { unseen?: unknown } = Object(judging)
+  return areItems(unseen) ? unseen : []
+}
+
+/** Says whether these are such items: they were stored, perhaps by other hands. */
+const areItems = (stored: unknown): stored is PolicyItem[] =>
+  Array.isArray(stored) &&
+  stored.every(
+    (each) =>
+      isJsonObject(each) &&
+      typeof each.key === 'string' &&
+      (each.mode === 'show' || each.mode === 'report') &&
+      [each.event, each.refused].every((event) => event === undefined || isEvent(event)),
+  )
+
+const isEvent = (value: unknown): boolean => isJsonObject(value) && typeof value.type === 'string'

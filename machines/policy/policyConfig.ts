@@ -4,10 +4,12 @@ import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { amount, fields, having, oneOf, type Rule, type Rules } from '../../src/messages/optionRules.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import { type AnyToolEntry, isToolSource } from '../../src/tools/tool.ts'
+import type { StreamingState } from '../agent/streamingState.ts'
 import { recordOf } from '../stored/shape.ts'
 import type { PolicyOptions } from './policyEvents.ts'
-import { policyFlaw, settledForms } from './policyLogic.ts'
+import { nodesOf, policyFlaw, settledForms } from './policyLogic.ts'
 import { isReserved, type ResolvedPolicy } from './questions.ts'
+import { unseenItems, withUnseen } from './unseen.ts'
 
 const defaultHoldMs = 300_000
 
@@ -39,8 +41,6 @@ const isOptions = (value: unknown): value is { machine: unknown } =>
 export const policyOptions = <Model>(policy: AnyStateMachine | PolicyOptions<Model>): PolicyOptions<Model> =>
   'machine' in policy ? policy : { machine: policy }
 
-const nodesOf = (node: AnyStateNode): AnyStateNode[] => [node, ...Object.values(node.states).flatMap(nodesOf)]
-
 /** The names of models in the `meta` of the states of a machine. */
 export const modelsNamedIn = ({ root }: AnyStateMachine): string[] => {
   const models = nodesOf(root).map(({ meta }): unknown => Object(meta).model)
@@ -68,18 +68,35 @@ export const resolvePolicy = (
 }
 
 /**
- * Refuses `after` outside of a hold: XState forgets it when a policy is stored, so that a right which was to expire would
- * last. A hold that has lost it ends the run after `holdMs`.
+ * Refuses `after`, and events with a delay, outside of a hold: XState forgets them when a policy is stored, so that a right
+ * which was to expire would last. A hold that has lost its delay ends the run after `holdMs`.
  */
-const refuseDelays = ({ root }: AnyStateMachine): void => {
+const refuseDelays = ({ root, implementations }: AnyStateMachine): void => {
   const isInHold = ({ tags, parent }: AnyStateNode): boolean =>
     tags.includes('hold') || (parent !== undefined && isInHold(parent))
-  const delayed = nodesOf(root).find((node) => node.after.length > 0 && !isInHold(node))
-  if (!delayed) return
-  throw new ConfigurationError(
-    `The ${delayed.parent ? `state ${delayed.path.join('.')}` : 'root'} of the policy has "after", which is forgotten when a run or a chat is stored: keep the moment in the context, and compare it in a guard.`,
-  )
+  const named: Readonly<Record<string, unknown>> = implementations.actions
+  const isDelayed = (action: unknown): boolean => {
+    const known = typeof action === 'function' ? action : named[String(Object(action).type ?? action)]
+    return Object(known).delay !== undefined
+  }
+  for (const node of nodesOf(root)) {
+    if (isInHold(node)) continue
+    const what =
+      node.after.length > 0 ? '"after"' : actionsOf(node).some(isDelayed) ? 'a delayed event' : undefined
+    if (what === undefined) continue
+    throw new ConfigurationError(
+      `The ${node.parent ? `state ${node.path.join('.')}` : 'root'} of the policy has ${what}, which is forgotten when a run or a chat is stored: keep the moment in the context, and compare it in a guard.`,
+    )
+  }
 }
+
+/** The actions of a state and of its transitions. */
+const actionsOf = (node: AnyStateNode): readonly unknown[] => [
+  ...node.entry,
+  ...node.exit,
+  ...[...node.transitions.values(), node.always ?? []].flat().flatMap(({ actions }) => actions),
+  ...node.initial.actions,
+]
 
 /** Refuses tools whose events are those of the run itself: a refused call of "answer" would be a refused answer. */
 export const refuseReserved = (tools: readonly AnyToolEntry[]): void => {
@@ -138,7 +155,7 @@ const isMatch = (descriptor: string, type: string): boolean => {
 }
 
 /** The policy that a run leaves behind, to be continued by the next run of the conversation. */
-export const policyOf = (run: AnyActorRef): { policy?: JsonObject } => {
+export const policyOf = (run: AnyActorRef, state: StreamingState): { policy?: JsonObject } => {
   const policy = policyActor(run)
   if (!policy) return {}
   const snapshot = policy.getSnapshot()
@@ -148,9 +165,8 @@ export const policyOf = (run: AnyActorRef): { policy?: JsonObject } => {
   // One that broke is continued from its last answer: what it has seen, it has seen.
   const form = isActive ? () => policy.getPersistedSnapshot() : settledForms.get(policy)
   if (!form) return {}
-  const { judging, ...stored } = storedForm(form)
-  // The questions of this run are not those of the next one.
-  return { policy: { ...stored, judging: { ...Object(judging), open: null } } }
+  const open = isActive ? snapshot.judging.open : null
+  return { policy: withUnseen(storedForm(form), unseenItems(state, open)) }
 }
 
 /** A policy as data. XState cannot store one whose check does not exist, for example. */

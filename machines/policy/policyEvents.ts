@@ -91,7 +91,7 @@ type CallEvents<Name extends string, Args, Result> =
   | { type: `${Name}.started`; callId: string; args: Args }
   /** The tool has succeeded. `text`: as the model would see it. */
   | { type: `${Name}.done`; callId: string; args: Args; result: ResultOf<Result>; text: string }
-  /** The tool has failed. `inDoubt`: its process ended, so that it may have taken effect. */
+  /** The tool has failed. `inDoubt`: its process or its run ended, so that it may have taken effect. */
   | { type: `${Name}.failed`; callId: string; args: Args; error: string; inDoubt?: true }
 
 /**

@@ -16,6 +16,7 @@ import { runMachineOf } from '../logic/runMachine.ts'
 import { type AnyRunMachine, wrapLogic } from '../logic/wrapLogic.ts'
 import {
   answered,
+  asGiven,
   asked,
   type Judging,
   judgingIn,
@@ -74,7 +75,7 @@ export const policyLogic = (
         if (ended || !item) {
           const { id, asker, verdicts } = open
           const end = ended ? { ended: verdictOf(machine, snapshot, 'refuse') } : {}
-          report(scope, { type: 'policy.verdict', id, verdicts, ...end }, asker)
+          report(scope, asGiven({ type: 'policy.verdict', id, verdicts, ...end }), asker)
           snapshot = withJudging(snapshot, answered(snapshot.judging))
           const settled = snapshot
           settledForms.set(scope.self, () => persisted(settled))
@@ -92,7 +93,7 @@ export const policyLogic = (
       const { mode, event } = item
       const { isOver } = snapshot.judging
       if (event && !open.isTaken) {
-        const after = isOver ? snapshot : step(snapshot, event, scope)
+        const after = isOver ? snapshot : step(snapshot, frozen(event), scope)
         if (mode === 'ask' && (isOver || !strict.hasTaken())) {
           const possible = callsIn(machine, after, isOver)
           return settle(after, open, item, { ...verdictOf(machine, after, 'refuse'), possible }, scope)
@@ -162,6 +163,15 @@ export const policyLogic = (
   // People see the machine as it was written.
   const { config, root, implementations } = machine
   return { ...policy, config, root, implementations } as typeof policy
+}
+
+/** A guard that changed the arguments would judge others than those that the tool gets: it throws instead. */
+const frozen = <T>(value: T): T => {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value
+  Object.freeze(value)
+  for (const each of Object.values(value)) frozen(each)
+  return value
 }
 
 /** The last state in which each policy had answered, as data: one that breaks is continued from there. */
@@ -294,8 +304,32 @@ export const policyFlaw = (machine: AnyStateMachine | undefined, stored: unknown
   const { value } = stored
   try {
     machine.resolveState({ value: value as never, context: {} })
-    return isJsonObject(stored.context) ? undefined : 'its policy has no context'
   } catch {
     return `its policy is in the state ${JSON.stringify(value) ?? 'undefined'}, which the machine does not have`
   }
+  if (!isJsonObject(stored.context)) return 'its policy has no context'
+  const known = new Set(
+    nodesOf(machine.root).flatMap(({ id, invoke }) => [id, ...invoke.map((each) => each.id)]),
+  )
+  // XState would return to the first state instead of the one that was left, and would not find the check.
+  const lost = [...rememberedIn(stored), ...checksIn(stored)].find((id) => !known.has(id))
+  return lost === undefined ? undefined : `its policy remembers "${lost}", which the machine does not have`
 }
+
+/** A state and all those in it. */
+export const nodesOf = (node: AnyStateNode): AnyStateNode[] => [
+  node,
+  ...Object.values(node.states).flatMap(nodesOf),
+]
+
+/** The states that a stored policy would return to. */
+const rememberedIn = ({ historyValue }: JsonObject): string[] =>
+  Object.values(Object(historyValue))
+    .flat()
+    .map((node) => String(Object(node).id))
+
+/** The checks of a stored policy that its states invoke. */
+const checksIn = ({ children }: JsonObject): string[] =>
+  Object.entries(Object(children)).flatMap(([id, child]) =>
+    String(Object(child).src).startsWith('xstate.invoke.') ? id : [],
+  )

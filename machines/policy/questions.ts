@@ -8,7 +8,7 @@ import { errorResult, misfit, unknownTool } from '../../src/tools/toolResult.ts'
 import type { Steer, StreamingState } from '../agent/streamingState.ts'
 import { nextResult } from '../tasks/tasks.ts'
 import { currentCalls, lastMessage, ownOf, unknownEffect } from '../tools/round.ts'
-import type { PolicyItem, PolicyQuestion } from './openQuestions.ts'
+import { carriedItems, type PolicyItem, type PolicyQuestion } from './openQuestions.ts'
 import { unjudgedText } from './unjudged.ts'
 
 /** The moments at which a run asks its policy. */
@@ -38,8 +38,16 @@ export const questionAt = (
 ): PolicyQuestion => ({
   type: 'policy.ask',
   id: questionId(gate, state),
-  items: [...gateItems(gate, policy, state, tools), ...steerItems(state)],
+  items: [
+    ...(gate === 'Prompt' ? leftItems(state) : []),
+    ...gateItems(gate, policy, state, tools),
+    ...steerItems(state),
+  ],
 })
+
+/** The ends of calls that the last run of the conversation has not reported. */
+const leftItems = ({ options: { policy } }: StreamingState): readonly PolicyItem[] =>
+  policy ? carriedItems(policy) : []
 
 /** The items that a gate is there for. */
 export const gateItems = (
@@ -174,7 +182,11 @@ const readArguments = (tool: Tool, given: JsonObject): GivenArguments => {
 }
 
 /** The outcomes of the calls that the policy has let pass, in the order of the calls. Of an event that no state mentions, nothing is made. */
-const resultItems = ({ mentions }: ResolvedPolicy, state: StreamingState, tools: Tools): PolicyItem[] => {
+export const resultItems = (
+  { mentions }: Pick<ResolvedPolicy, 'mentions'>,
+  state: StreamingState,
+  tools: Tools,
+): PolicyItem[] => {
   const { round } = state
   const judged = new Set(round.judged ?? [])
   const results = new Map(round.results.flat().map((result) => [result.id, result]))

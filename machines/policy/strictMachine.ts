@@ -15,7 +15,7 @@ const mostLooks = 10_000
 
 /**
  * Closes what XState leaves open, so that nothing passes by a slip of the policy. What a guard returns is true or false: a
- * promise or an object would count as true. It is asked once: a second answer could be another one, and a call would pass that
+ * promise, an object or the text "no" would count as true. It is asked once: a second answer could be another one, and a call would pass that
  * nothing has taken. Transitions that go round for ever are an error.
  */
 export const strictMachine = (machine: AnyStateMachine): StrictMachine => {
@@ -110,17 +110,24 @@ const strictTransition = (given: unknown, watch: Watch): TransitionConfig => {
 const watchedGuard = (guard: unknown, watch: Watch): unknown =>
   isOwn(guard)
     ? (args: { event: AnyEventObject }) => yesOrNo(guard(args)) && watch(args)
-    : and([guard as never, watch as never])
+    : and([strictGuard(guard) as never, watch as never])
 
-/** A guard that XState makes, such as `and`, has fields, and says nothing but yes or no. */
+/** A guard that XState makes, such as `and`, has fields. */
 const isOwn = (guard: unknown): guard is CallableFunction =>
   typeof guard === 'function' && Object.keys(guard).length === 0
 
-const strictGuard = (guard: unknown): unknown =>
-  isOwn(guard) ? (...args: unknown[]) => yesOrNo(guard(...args)) : guard
+/** A guard that says true or false, and so do those that it is made of: `and([…])` would take a promise of one as true. */
+const strictGuard = (guard: unknown): unknown => {
+  if (typeof guard !== 'function') return guard
+  if (isOwn(guard)) return (...args: unknown[]) => yesOrNo(guard(...args))
+  const { guards }: { guards?: unknown } = Object(guard)
+  const made = (...args: unknown[]): unknown => guard(...args)
+  return Object.assign(made, guard, Array.isArray(guards) && { guards: guards.map(strictGuard) })
+}
 
 const yesOrNo = (said: unknown): boolean => {
-  if (typeof said !== 'object' || said === null) return Boolean(said)
+  if (typeof said === 'boolean') return said
+  if (said === undefined || said === null) return false
   if (isThenable(said)) Promise.resolve(said).catch(() => {})
   throw new TypeError(
     'A guard of the policy must return true or false. What takes time is an invoke in a hold.',

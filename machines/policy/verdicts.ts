@@ -9,7 +9,7 @@ import { nextResult } from '../tasks/tasks.ts'
 import { dueTexts, laterSteering } from '../tools/results.ts'
 import { currentCalls, lastMessage } from '../tools/round.ts'
 import { originIn } from '../tools/runTools.ts'
-import type { Verdict, Verdicts } from './openQuestions.ts'
+import { isGiven, type Verdict, type Verdicts } from './openQuestions.ts'
 import { type Gate, gateItems, judgedCalls, questionId, type ResolvedPolicy, steerKeys } from './questions.ts'
 import { judgesTexts, refuseLast, refuseTexts } from './unjudged.ts'
 
@@ -30,7 +30,7 @@ const verdictFor = (answer: PolicyAnswer, key: string): Verdict => ownVerdict(an
 
 /** Says whether a verdict is on the question that the run waits for. */
 export const isCurrent = (state: StreamingState, { gate, answer }: JudgedGate): boolean =>
-  answer.id === questionId(gate, state)
+  isGiven(answer) && answer.id === questionId(gate, state)
 
 /** Says whether the policy refuses to continue: the prompt, the answer, or everything, because it has ended. */
 export const isRefused = (policy: ResolvedPolicy, state: StreamingState, judged: JudgedGate): boolean => {
@@ -225,10 +225,11 @@ export const policyTimeout = (holdMs: number): ErrorData => ({
 /** The verdicts as listeners get them. */
 export const verdictEvents = (state: StreamingState, { gate, answer }: JudgedGate): AgentEmitted[] => {
   const steering = new Set(steerKeys(state))
+  const single = gate === 'Prompt' || gate === 'Answer' ? gate.toLowerCase() : undefined
   return Object.entries(answer.verdicts).map(([key, { verdict, state: at, reason }]) => ({
     type: 'policy',
     gate: steering.has(key) ? 'Steering' : gate,
-    ...(!steering.has(key) && gate !== 'Prompt' && gate !== 'Answer' ? { callId: key } : {}),
+    ...(!steering.has(key) && key !== single ? { callId: key } : {}),
     verdict,
     state: at,
     ...(reason !== undefined && { reason }),

@@ -1,4 +1,6 @@
 import type { AnyStateMachine } from 'xstate'
+import { ConfigurationError } from '../messages/errors.ts'
+import { nearest } from '../messages/optionNames.ts'
 import type { PolicyModel } from './policyModel.ts'
 
 // What a run may ask a policy about: its prompt, calls, the ends of calls that have passed, and its answer.
@@ -97,17 +99,58 @@ export const itemsFor = (
   ]
 }
 
+/** The events of the run and of its tools. */
+const eventsOf = (tools: readonly string[]): string[] => [
+  ...['prompt', 'answer', 'answer.refused', 'steer', 'steer.refused'],
+  ...tools.flatMap((tool) => ['call', 'refused', ...ends].map((end) => `${tool}.${end}`)),
+]
+
 /** Notes on events that nothing here sends: those of tools that are not listed, and those of checks and actions. */
 export const strangers = (
   { events }: AnyStateMachine,
   { raised }: PolicyModel,
   tools: readonly string[],
 ): string[] => {
-  const known = ['prompt', 'answer', 'answer.refused', 'steer', 'steer.refused', ...raised]
-  for (const tool of tools) for (const end of ['call', 'refused', ...ends]) known.push(`${tool}.${end}`)
+  const known = [...eventsOf(tools), ...raised]
   return (events as readonly string[])
     .filter(
       (type) => type !== '*' && !type.startsWith('xstate.') && !known.some((each) => isMatch(type, each)),
     )
     .map((type) => `'${type}' is not followed: it is of no tool in "tools", and no action raises it`)
 }
+
+/** The events that claims may ask for. One that its actions raise is a part of the step that raised it. */
+export class StepEvents {
+  readonly #tools: readonly string[]
+  readonly #known: ReadonlySet<string>
+
+  constructor({ own }: PolicyModel, tools: readonly string[]) {
+    this.#tools = tools
+    this.#known = new Set([...eventsOf(tools), ...own.map(({ label }) => label)])
+  }
+
+  /** Refuses an event that no step has: a claim about it would count as proved. */
+  check(name: string, event: string): void {
+    if (this.#known.has(event.replace(/ (asked|refused)$/, ''))) return
+    const similar = nearest(event, [...this.#known])
+    throw new ConfigurationError(
+      `${name} asks for "${event}", an event that no step has: ${similar ? `did you mean "${similar}"?` : 'it is of no tool in "tools".'}`,
+    )
+  }
+
+  /** Refuses a claim whose text compares its event with one that no step has, or names one as events of tools are named. */
+  checkText(name: string, claim: unknown): void {
+    const text = String(claim)
+    const compared = text.matchAll(/\bevent\s*[!=]==?\s*(['"`])([^'"`$\\]*)\1/g)
+    const written = text.matchAll(/(['"`])([^'"`$\\\s]+)\1/g)
+    for (const [, , event = ''] of compared) this.check(name, event)
+    for (const [, , event = ''] of written) if (this.#isOfTool(event)) this.check(name, event)
+  }
+
+  #isOfTool(event: string): boolean {
+    const [, end] = /\.(\w+)$/.exec(event) ?? []
+    return isEnd(end) || this.#tools.some((tool) => end !== undefined && event === `${tool}.${end}`)
+  }
+}
+
+const isEnd = (end: string | undefined): boolean => ['call', 'refused', ...ends].some((each) => each === end)

@@ -1,6 +1,14 @@
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
 import { lintPolicy, unreachable } from './lintPolicy.ts'
-import { type CallChange, CallCounts, changedBy, type Item, itemsFor, strangers } from './policyItems.ts'
+import {
+  type CallChange,
+  CallCounts,
+  changedBy,
+  type Item,
+  itemsFor,
+  StepEvents,
+  strangers,
+} from './policyItems.ts'
 import {
   checkProof,
   firstSteps,
@@ -106,11 +114,15 @@ type Way = {
 export const provePolicy = (machine: AnyStateMachine, options: ProveOptions): PolicyProof => {
   checkProof(machine, options)
   const model = policyModel(machine)
+  const events = new StepEvents(model, options.tools)
+  for (const kind of ['never', 'always', 'reachable'] as const)
+    for (const [name, claim] of Object.entries(options[kind] ?? {}))
+      events.checkText(`${kind}['${name}']`, claim)
   const watched = new Set<string>()
   // The claims say by what they ask for which events have to be remembered.
   for (;;) {
     const before = watched.size
-    const found = explore(machine, model, options, watched)
+    const found = explore(machine, model, events, options, watched)
     if (watched.size === before) return found
   }
 }
@@ -120,6 +132,7 @@ const stepsPerState = 15
 const explore = (
   machine: AnyStateMachine,
   model: PolicyModel,
+  events: StepEvents,
   { tools, never = {}, always = {}, reachable = {}, maxStates = 20_000 }: ProveOptions,
   watched: Set<string>,
 ): PolicyProof => {
@@ -178,6 +191,7 @@ const explore = (
       event,
       seen: {
         has: (type) => {
+          if (!watched.has(type)) events.check('A claim', type)
           watched.add(type)
           return from.seen.includes(type)
         },

@@ -1,12 +1,13 @@
 import type { AgentEmitted, CallCommand } from '../../machines/agent/events.ts'
+import { abandonedPolicy } from '../../machines/policy/unseen.ts'
 import { currentTools } from '../../machines/tools/runTools.ts'
 import type { Agent } from '../agent/Agent.ts'
 import { agentInternals } from '../agent/AgentInternals.ts'
 import { commandFor } from '../agent/commands.ts'
 import type { AnyAgent, AnyOptions, StartFrom } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
-import { conversationOf, policyAfter } from '../durable/conversation.ts'
-import { ConfigurationError } from '../messages/errors.ts'
+import { conversationOf } from '../durable/conversation.ts'
+import { ConfigurationError, StatewireError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { PendingApproval, PendingCall } from '../messages/result.ts'
 import type { StandardSchema } from '../tools/schema.ts'
@@ -103,7 +104,7 @@ export class AgentChats implements Chats {
           if (pendingApproval) {
             this.#waiting.put(chatId, pendingApproval, { agent, client })
             // The client may ask something else instead of deciding: what the policy has seen, it has seen.
-            const { policy } = policyAfter({ snapshot: pendingApproval.snapshot })
+            const policy = abandonedPolicy(pendingApproval.snapshot)
             if (policy) onPolicy(policy)
           }
           return outcome
@@ -217,6 +218,9 @@ export const agentTurn = async (
       keepPolicy()
     })
     .catch((error: unknown) => {
+      // A typed answer that waits is an error for its caller, and not for a client that may continue it.
+      const partial = error instanceof StatewireError ? error.partial : undefined
+      if (!lost && partial?.pendingApproval) return { ...partial, output: undefined }
       throw lost ? lost.reason : error
     })
   if (isTyped && !pendingApproval) onEvent({ type: 'text', text: JSON.stringify(output) })

@@ -8,7 +8,7 @@ import {
   createChart,
   type StreamingState,
 } from '../../machines/index.ts'
-import type { Verdict } from '../../machines/policy/openQuestions.ts'
+import { asGiven, type Verdict } from '../../machines/policy/openQuestions.ts'
 import { questionId } from '../../machines/policy/questions.ts'
 import { isOpen } from '../../machines/tasks/tasks.ts'
 import { nextDue, sleepsIn } from '../../machines/tools/expiry.ts'
@@ -342,10 +342,10 @@ const judgedEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
   return [
     { type: 'policy.ready' },
     { type: 'policy.holds', id },
-    { type: 'policy.verdict', id, verdicts: verdicts('pass') },
-    { type: 'policy.verdict', id, verdicts: verdicts('refuse') },
-    { type: 'policy.verdict', id, verdicts: {}, ended: { verdict: 'refuse', state: 'Over' } },
-    { type: 'policy.verdict', id: 'another', verdicts: verdicts('pass') },
+    asGiven({ type: 'policy.verdict', id, verdicts: verdicts('pass') }),
+    asGiven({ type: 'policy.verdict', id, verdicts: verdicts('refuse') }),
+    asGiven({ type: 'policy.verdict', id, verdicts: {}, ended: { verdict: 'refuse', state: 'Over' } }),
+    asGiven({ type: 'policy.verdict', id: 'another', verdicts: verdicts('pass') }),
     { type: 'xstate.error.actor.policy', error: new Error('broken policy') },
     ...taskReports(context).slice(0, 1),
     ...(snapshot.matches({ Judging: { [gate]: 'Holding' } } as never)

@@ -1,8 +1,17 @@
 /** Nothing gets around a policy: neither what the model says, nor what happens to its run, its data or its machine. */
 import { describe, expect, test } from 'vitest'
-import { type AnyStateMachine, assign, createMachine, fromPromise } from 'xstate'
+import {
+  type AnyActorRef,
+  type AnyStateMachine,
+  assign,
+  createMachine,
+  fromPromise,
+  raise,
+  sendTo,
+} from 'xstate'
 import { z } from 'zod'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import { Chat } from '../../src/agent/Chat.ts'
 import type { Run } from '../../src/agent/Run.ts'
 import type { ChatResult } from '../../src/messages/result.ts'
 import { webSearch } from '../../src/model/serverTools.ts'
@@ -178,6 +187,24 @@ describe('a delay', () => {
     )
   })
 
+  const event = { type: 'expired' }
+  const self = ({ self }: { self: AnyActorRef }) => self
+
+  test.each<[string, object]>([
+    ['that it raises', { entry: raise(event, { delay: 10 }) }],
+    ['that it sends to itself', { exit: sendTo(self, event, { delay: () => 10 }) }],
+    ['that a transition raises', { on: { 'look.call': { actions: raise(event, { delay: 10 }) } } }],
+    ['that a named action raises', { always: { guard: () => false, actions: 'expire' } }],
+  ])('of an event %s is refused, too', (_, state) => {
+    const actions = { expire: raise(event, { delay: 10 }) }
+    const machine = (tags: string) =>
+      createMachine({ initial: 'A', states: { A: { ...state, tags } }, on: { 'look.call': taken } }, {
+        actions,
+      } as never)
+    expect(() => looking(machine('approval'), [])).toThrow('The state A of the policy has a delayed event')
+    expect(() => looking(machine('hold'), [])).not.toThrow()
+  })
+
   test('of a hold is allowed: a hold without an end fails the run', () => {
     expect(() => looking(expiring('hold'), [])).not.toThrow()
   })
@@ -207,6 +234,49 @@ describe('a machine that was changed while its conversation was stored', () => {
     await agent.send('Go', policy ? { policy } : {}).catch(() => {})
     expect(ran).toEqual([])
   })
+})
+
+test('a conversation whose policy would return to a state that is gone does not continue', async () => {
+  const tainted = (name: string) =>
+    createMachine({
+      initial: 'Work',
+      states: {
+        Work: {
+          initial: 'Clean',
+          states: {
+            Clean: { on: { prompt: taken, 'look.call': taken, 'look.done': name } },
+            [name]: { on: { answer: taken, prompt: '#away' } },
+            last: { type: 'history' },
+          },
+        },
+        Away: { id: 'away', on: { answer: taken, prompt: 'Work.last' } },
+      },
+    })
+  const { agent } = looking(tainted('Tainted'), [[look('l')], 'seen', 'bye'])
+  const chat = new Chat(agent)
+  await chat.send('Look')
+  await chat.send('Wait')
+  const changed = looking(tainted('Spoiled'), [[look('l')], 'seen'])
+  const again = Chat.from(changed.agent, chat.toJSON())
+  await expect(again.send('Go')).rejects.toThrow('its policy remembers')
+  expect(changed.ran).toEqual([])
+})
+
+test('a run that was held by a check which is gone is refused, and says so', async () => {
+  const checking = (invoke: object) =>
+    createMachine({
+      initial: 'Open',
+      states: { Open: { on: { 'look.call': 'Checking' } }, Checking: { tags: 'hold', ...invoke } },
+    })
+  const never = fromPromise(() => new Promise(() => {}))
+  const { agent } = looking(checking({ invoke: { id: 'check', src: never } }), [[look('l')]])
+  const run = agent.start('Go')
+  await expect.poll(() => JSON.stringify(run.snapshot())).toContain('Holding')
+  const snapshot = JSON.parse(JSON.stringify(run.snapshot()))
+  run.abort()
+  await run.result.catch(() => {})
+  const { result } = looking(checking({ after: { 1: 'Open' } }), []).agent.start({ snapshot })
+  await expect(result).rejects.toThrow('its policy remembers "check", which the machine does not have')
 })
 
 test('an approval that is remembered does not decide on calls that the policy asks about', async () => {

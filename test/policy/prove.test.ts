@@ -1,6 +1,6 @@
 /** A proof of the prover holds in every run. */
 import { describe, expect, test } from 'vitest'
-import { type AnyStateMachine, assign, createMachine, enqueueActions, fromPromise } from 'xstate'
+import { type AnyStateMachine, assign, createMachine, enqueueActions, fromPromise, raise } from 'xstate'
 import { type PolicyStep, provePolicy } from '../../src/testing/provePolicy.ts'
 import { dice } from '../proof/dice.ts'
 import { isWhole, proofSeed } from '../proof/sample.ts'
@@ -46,6 +46,50 @@ describe('a claim', () => {
     ])
   })
 
+  test.each<[string, Record<string, (step: PolicyStep) => boolean>, string]>([
+    ['it compares', { a: ({ event }) => event === 'refnd.call' }, 'did you mean "refund.call"?'],
+    [
+      'it compares, and does not look like one',
+      { a: ({ event }) => event !== 'anser' },
+      'did you mean "answer"?',
+    ],
+    ['of a list', { a: ({ event }) => ['refund.dne', 'answer'].includes(event) }, '"refund.dne"'],
+    [
+      'it compares, of a tool that is not listed',
+      { a: ({ event }) => event === 'mail.call' },
+      'of no tool in "tools"',
+    ],
+    ['it has seen', { a: ({ seen }) => seen.has(['refund', 'don'].join('.')) }, '"refund.done"'],
+  ])('about an event that no step has is refused: one that %s', (_, claims, message) => {
+    for (const kind of ['never', 'always', 'reachable'])
+      expect(() => provePolicy(policy, { tools, [kind]: claims })).toThrow(message)
+  })
+
+  test('about an event that an action raises is refused: it is a part of the step that raised it', () => {
+    const raising = createMachine({
+      initial: 'A',
+      states: { A: { on: { 'refund.call': { actions: raise({ type: 'over' }) }, over: 'B' } }, B: {} },
+    })
+    const never = { late: ({ event, seen }: PolicyStep) => event === 'refund.call' && seen.has('over') }
+    expect(() => provePolicy(raising, { tools, never })).toThrow('"over", an event that no step has')
+  })
+
+  test('may ask for questions, refusals and the ends of checks', () => {
+    const checking = createMachine({
+      initial: 'A',
+      states: {
+        A: { on: { 'refund.call': 'B' } },
+        B: {
+          tags: 'hold',
+          invoke: { id: 'check', src: fromPromise(async () => 1), onDone: 'A', onError: 'A' },
+        },
+      },
+    })
+    const asked = ['refund.call asked', 'prompt refused', 'xstate.done.actor.check', 'steer.refused']
+    const never = { any: ({ seen }: PolicyStep) => asked.filter((each) => seen.has(each)).length > 4 }
+    expect(provePolicy(checking, { tools, never }).isProved).toBe(true)
+  })
+
   test('that only a guard prevents is possible, and the story names the guard', () => {
     const guarded = createMachine({ on: { 'refund.call': { guard: { type: 'isSmall' }, ...taken } } })
     const { claims } = provePolicy(guarded, { tools, never: { early } })
@@ -72,7 +116,7 @@ describe('a claim', () => {
     })
     const { claims, notes, isProved } = provePolicy(raising, {
       tools,
-      never: { 'an answer': ({ event }) => event === 'nothing' },
+      never: { 'a prompt': ({ event }) => event === 'prompt' },
     })
     expect([claims[0]?.verdict, isProved]).toEqual(['unknown', false])
     expect(notes).toEqual(['enqueueActions in the root is not followed'])

@@ -140,7 +140,7 @@ type TypesOf<T> = T extends { readonly '~types'?: infer Types }
   ? NonNullable<Types>
   : { input: unknown; output: unknown }
 
-/** The metadata of an answer. `questions`: what the page was asked, by the ids of the calls of its own tools. */
+/** The metadata of an answer. `questions`: what the page was asked, by the ids of the calls, where their parts have no place for it. */
 export type UiMetadata = { usage?: Usage; questions?: Record<string, string> }
 
 /** The data parts that a handler makes: see the guide. */

@@ -56,7 +56,8 @@ const decisionsIn = (
   const decided = calls.flatMap((call) => {
     const part = shown.get(call.id)
     if (!part) return []
-    const decision = call.kind === 'answer' ? answerOf(part, call, questions) : decisionOf(part, call, edited)
+    const decision =
+      call.kind === 'answer' ? answerOf(part, call, questions) : decisionOf(part, call, edited, questions)
     return decision === undefined ? [] : [[call.id, decision] as const]
   })
   // An assignment would lose a call whose id is `__proto__`.
@@ -87,6 +88,7 @@ const decisionOf = (
   part: JsonObject,
   call: PendingCall,
   editedArgs: JsonObject,
+  questions: JsonObject,
 ): Decisions[string] | undefined => {
   const { state, output = null, approval } = part
   // Version 5 of the client has no approvals: its pages answer with an output.
@@ -94,7 +96,7 @@ const decisionOf = (
     state === 'approval-responded' ? approval : state === 'output-available' ? output : undefined
   if (!isJsonObject(decided) || typeof decided.approved !== 'boolean') return undefined
   const asked = questionIdOf(call)
-  if (!isAbout(decided.id, part, call)) return undefined
+  if (!isAbout(decided.id ?? ownValue(questions, call.id), part, call)) return undefined
   const reason = textIn(decided, 'reason')
   const edited = decided.editedArgs ?? ownValue(editedArgs, asked)
   if (edited !== undefined && !isJsonObject(edited))

@@ -203,9 +203,10 @@ export class UiMessageWriter {
       }
       if (call.kind !== 'answer') this.#askFor(call)
     }
-    // The page sends its metadata back with the results of its tools, whose parts have no place for a question.
-    const questions = calls.flatMap(({ kind, id, question }) =>
-      kind === 'answer' && question !== undefined ? [[id, question] as const] : [],
+    // The page sends its metadata back: the results of its tools, and the decisions of version 5, have no place for a question.
+    const hasNoPlace = ({ kind }: PendingCall) => kind === 'answer' || this.#options.clientVersion === 5
+    const questions = calls.flatMap((call) =>
+      hasNoPlace(call) && call.question !== undefined ? [[call.id, call.question] as const] : [],
     )
     this.#finish('toolCalls', questions.length > 0 ? { questions: Object.fromEntries(questions) } : {})
   }

@@ -170,6 +170,27 @@ describe.each(sdks)('openai %s', (_, OpenAI) => {
     expect(model.requests[3]?.messages.flatMap(toolResultsOf)).toMatchObject([{ id: 'c1', result: 'a bay' }])
   })
 
+  test('calls its own tools although it asks for a shape, and gets the shape in the end', async () => {
+    const { baseURL } = await served([[{ toolCall: { id: 'l1', name: 'look_up' } }], '{"n":1}'])
+    const ask = (messages: OpenAI7.ChatCompletionMessageParam[]) =>
+      sdk(baseURL).chat.completions.create({
+        model: 'helper',
+        messages,
+        tools: [{ type: 'function', function: lookUp }],
+        response_format: {
+          type: 'json_schema',
+          json_schema: { name: 'n', schema: { type: 'object', properties: { n: { type: 'number' } } } },
+        },
+      })
+    const question = { role: 'user' as const, content: 'Count' }
+    const [called] = (await ask([question])).choices
+    expect(called).toMatchObject({ finish_reason: 'tool_calls', message: { tool_calls: [{ id: 'l1' }] } })
+    if (!called) throw new Error('There is no answer.')
+    const found = { role: 'tool' as const, tool_call_id: 'l1', content: 'one' }
+    const [answer] = (await ask([question, called.message, found])).choices
+    expect(answer).toMatchObject({ finish_reason: 'stop', message: { content: '{"n":1}' } })
+  })
+
   test('gets the error, before and after the answer began', async () => {
     const { baseURL } = await served(
       [

@@ -312,6 +312,18 @@ describe('a decision', () => {
     })
   })
 
+  test('of a page of version 5 is about the question that its message asked, although the call looks the same', () => {
+    const yes = said({ state: 'output-available', input: {}, output: { approved: true } })
+    const waits = { ...waiting('c1', 'approval'), question: 'q2' }
+    const from = (metadata: JsonObject) =>
+      read({ messages: [{ ...assistant('a1', yes), metadata }] }, waits).decisions
+    expect(from({ questions: { c1: 'q1' } })).toStrictEqual({})
+    const decided = { c1: { approve: true, question: 'q2' } }
+    expect(from({ questions: { c1: 'q2' } })).toStrictEqual(decided)
+    // A page that does not send its metadata is believed if it shows the same.
+    expect(from({})).toStrictEqual(decided)
+  })
+
   test('is in the message that is named, or in the last one', () => {
     const named = assistant('a1', said({ state: 'output-available', output: 1 }))
     const last = assistant('a2', said({ state: 'output-available', output: 2 }))

@@ -353,6 +353,13 @@ describe('a turn that waits', () => {
     ])
   })
 
+  test('sends the questions of version 5 with the message, whose parts have no place for them', () => {
+    const events = [answer(call('c1')), waits(pending('c1', 'approval', { question: 'q1' }))]
+    const last = (clientVersion: 5 | 6 | 7) => JSON.stringify(written(events, { clientVersion }).at(-1))
+    expect(last(5)).toContain('"questions":{"c1":"q1"}')
+    expect(last(7)).not.toContain('questions')
+  })
+
   test('for an answer of the page ends with the call', () => {
     expect(written([answer(call('c1')), waits(pending('c1', 'answer'))])).toStrictEqual([
       step,
