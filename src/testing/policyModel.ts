@@ -64,12 +64,14 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
 
   const transitionOf = (given: unknown, place: string): unknown =>
     listFrom(given).map((each) => {
-      if (typeof each === 'string') return { target: each }
-      const { guard, actions, ...rest } = Object(each)
+      const { guard, actions, ...rest } = typeof each === 'string' ? { target: each } : Object(each)
       const label = typeof guard === 'string' ? guard : String(Object(guard).type ?? 'guard')
+      const isForbidden = rest.target === undefined && actions === undefined
       return {
         ...rest,
-        ...(guard !== undefined && { guard: () => oracle.guess(label) }),
+        ...(guard !== undefined
+          ? { guard: () => oracle.guess(label) }
+          : !isForbidden && { guard: () => oracle.look() }),
         ...(actions !== undefined && { actions: actionsOf(actions, place) }),
       }
     })
@@ -142,11 +144,15 @@ const defined = (fields: Config): Config =>
 /** The most guesses in one step: a guarded `always` may go round for ever. */
 const mostGuesses = 16
 
+/** The most looks at other transitions in one step: a transition may raise its own event again and again. */
+const mostLooks = 2000
+
 /** Guesses what guards say, and tries all guesses one after the other. */
 class Oracle {
   #guesses: boolean[] = []
   #labels: string[] = []
   #at = 0
+  #looks = 0
   /** Too many guesses were asked for: XState wraps the error of a guard. */
   isSpent = false
 
@@ -162,9 +168,18 @@ class Oracle {
     return this.#guesses[at]
   }
 
+  /** The guard of a transition that has none. */
+  look(): true {
+    this.#looks += 1
+    if (this.#looks <= mostLooks) return true
+    this.isSpent = true
+    throw new TooManyGuesses()
+  }
+
   /** Begins again with the same guesses. */
   replay(): void {
     this.#at = 0
+    this.#looks = 0
   }
 
   /** Runs a function with each combination of guesses. */
@@ -182,7 +197,7 @@ class Oracle {
   }
 }
 
-/** A policy whose guards are asked again and again in one step. */
+/** A policy whose transitions are taken again and again in one step. */
 export class TooManyGuesses extends Error {}
 
 /** A snapshot after a step of the model, and the guesses that led to it. */
@@ -196,14 +211,16 @@ export const firstSteps = ({ chart, oracle }: PolicyModel): ModelStep[] =>
     isTaken: true,
   }))
 
-/** The snapshots that an event may lead to. One that is not taken leads nowhere. */
+/** The snapshots that an event may lead to. One that is not taken leads nowhere. `count` is called before each try. */
 export const stepsOn = (
   { chart, oracle }: PolicyModel,
   snapshot: AnyMachineSnapshot,
   event: AnyEventObject,
+  count: () => void,
 ): ModelStep[] =>
   [
     ...oracle.all(() => {
+      count()
       const isTaken = snapshot.can(event)
       oracle.replay()
       return { isTaken, snapshot: transition(chart, snapshot, event)[0] }

@@ -243,13 +243,14 @@ const explore = (
   }
 
   let steps = 0
-  // The steps are limited with the states: one state may have a thousand.
-  const tried = (snapshot: AnyMachineSnapshot, type: string): ModelStep[] => {
+  // The steps are limited with the states: one state may have a thousand events, and one event as many guards.
+  const count = (): void => {
     steps += 1
     if (steps > maxStates * stepsPerState)
       throw new RangeError(`more than ${maxStates * stepsPerState} steps`)
-    return stepsOn(model, snapshot, { type })
   }
+  const tried = (snapshot: AnyMachineSnapshot, type: string): ModelStep[] =>
+    stepsOn(model, snapshot, { type }, count)
 
   const expand = (node: Node) => {
     const { snapshot, isOver, pending } = node
@@ -300,7 +301,7 @@ const explore = (
     }
   } catch (thrown) {
     if (thrown instanceof TooManyGuesses || model.oracle.isSpent)
-      notes.push('guarded transitions that may go round for ever are not followed')
+      notes.push('transitions that may go round for ever are not followed')
     else if (thrown instanceof RangeError) notes.push(`it has ${thrown.message}`)
     else throw thrown
   }

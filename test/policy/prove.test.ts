@@ -315,6 +315,23 @@ test('gives up on a policy whose states have too many steps, and proves nothing 
   expect(claims[0]?.verdict).toBe('unknown')
 })
 
+test('gives up on a policy that raises its own event for ever, and proves nothing then', () => {
+  const on = { 'a.call': { actions: raise({ type: 'a.call' }) } }
+  const { notes, claims } = provePolicy(createMachine({ on }), { tools: ['a'], never: { x: () => false } })
+  expect([notes, claims[0]?.verdict]).toEqual([
+    ['transitions that may go round for ever are not followed'],
+    'unknown',
+  ])
+})
+
+test('gives up on a policy that asks many guards about one event, and proves nothing then', () => {
+  const asks = (index: number) => [`R${index}`, { on: { 'a.call': { guard: `g${index}`, actions: 'x' } } }]
+  const regions = Object.fromEntries(Array.from({ length: 14 }, (_, index) => asks(index)))
+  const steep = createMachine({ type: 'parallel', states: regions })
+  const { notes } = provePolicy(steep, { tools: ['a'], never: { x: () => false }, maxStates: 100 })
+  expect(notes).toEqual(['it has more than 1500 steps'])
+})
+
 describe('random policies', () => {
   const names = ['a', 'b']
   const proofDice = dice(proofSeed)
