@@ -136,7 +136,7 @@ export const serverUrl = ({ baseUrl, server }: Place, given: string | undefined)
 /** Refuses a URL of the environment that is not one, and one that still has a gap in it. */
 const checkServer = ({ name, baseUrl, server }: Place, url: string, given: string | undefined): void => {
   const variables = server?.variables.join(' and ')
-  if (given === undefined && !/^https?:\/\//i.test(url))
+  if (given === undefined && url !== baseUrl && !/^https?:\/\//i.test(url))
     throw new ConfigurationError(`${variables} must be an absolute http or https URL, such as ${baseUrl}.`)
   if (url !== baseUrl || !url.includes('{')) return
   const advice = variables ? `set ${variables} in the environment, or pass baseUrl` : 'pass baseUrl'

@@ -42,7 +42,8 @@ describe('options', () => {
   })
 
   test.each([[''], [5], [undefined]])('a path such as %j is refused', (path) => {
-    expect(() => sqlite(path as string)).toThrow('The path of a store must be the path of a file')
+    const problem = path === '' ? 'is empty: write' : 'must be'
+    expect(() => sqlite(path as string)).toThrow(`The path of a store ${problem} the path of a file`)
     expect(() => sqlite(':memory:')).toThrow('The path of a store cannot be ":memory:"')
   })
 

@@ -44,7 +44,7 @@ const filesIn = ({ files }: Bundle, folder: string): string[] =>
   [...files.keys()].filter((file) => file.startsWith(folder)).map((file) => file.slice(folder.length))
 
 /** The most that these may weigh, in KB of gzip: a little above what they do. A raise needs a reason, such as a protocol or sentences for mistakes. */
-const budgets = { openai: 162, anthropic: 151, registry: 202, tool: 14 }
+const budgets = { openai: 164, anthropic: 153, registry: 204, tool: 14 }
 
 describe('a page with a provider as a value', () => {
   test.each(Object.keys(own))('has no room of another provider than %s', async (name) => {
