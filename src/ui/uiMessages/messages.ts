@@ -20,9 +20,9 @@ export type UiMessage = {
 }
 
 /**
- * Turns a conversation into messages of the AI SDK, which a page begins with. Their ids and metadata are those that the
- * page had while it read the answers. `showError` gives the text of a tool's error; by default the page sees only that
- * there was one.
+ * Turns a conversation into messages of the AI SDK, which a page begins with. Ids and metadata are the same as while
+ * the page read the answers. `showError` gives the text of a tool's error; by default the page sees only that there was
+ * one.
  *
  * @example const messages = uiMessagesOf(await load(chatId)) // what onFinish has saved
  */
@@ -140,7 +140,7 @@ type TypesOf<T> = T extends { readonly '~types'?: infer Types }
   ? NonNullable<Types>
   : { input: unknown; output: unknown }
 
-/** The metadata of an answer. `questions`: what the page was asked, by the ids of the calls of its own tools. */
+/** The metadata of an answer. `questions`: the questions to the page, by the ids of the calls of its own tools. */
 export type UiMetadata = { usage?: Usage; questions?: Record<string, string> }
 
 /** The data parts that a handler makes: see the guide. */
