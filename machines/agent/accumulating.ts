@@ -5,7 +5,10 @@ import * as run from './streamingState.ts'
 
 type On<Type> = { event: Extract<AgentEvent, { type: Type }> }
 
-/** The state of the chart in which the model answers: it asks, reads, and after an interruption asks again or another model. */
+/**
+ * The state of the chart in which the model answers: it asks, reads, and after an interruption asks the same or another
+ * model.
+ */
 export const accumulating = deepFreeze({
   description: 'The model answers, as a child. Every interruption goes through Interrupted.',
   invoke: {

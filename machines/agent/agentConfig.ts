@@ -34,11 +34,11 @@ export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
  * it.
  */
 export type CompactionOptions<Model = ChatModel> = {
-  /** The tokens that fit. Default: what the table of models says, or what the provider says when it refuses. */
+  /** The tokens that fit. Default: the number in the table of models, or in a refusal of the provider. */
   window?: number
   /** The share of the window that may be filled, from 0 to 1. Default: 0.8. */
   at?: number
-  /** The tokens at the end of the conversation that stay as they are. Default: a quarter of the window. */
+  /** The tokens at the end of the conversation that stay unchanged. Default: a quarter of the window. */
   keepTokens?: number
   /** The model that writes the summary. Default: the agent's own. */
   model?: Model
@@ -46,10 +46,10 @@ export type CompactionOptions<Model = ChatModel> = {
   instructions?: string
 }
 
-/** Works out what a request cost in US dollars. If it throws, or does not return a number, the cost is not known. */
+/** Computes the cost of a request in US dollars. If it throws, or does not return a number, the cost is not known. */
 export type Price = (model: { provider: string; model: string }, usage: Usage) => number | undefined
 
-/** Everything an agent's chart is built from. Only `model` is required. */
+/** Options of an agent's chart. Only `model` is required. */
 export type AgentMachineConfig = {
   model: ChatModel
   /** The name in errors, in the `step` event and in the inspector. Default: none. */
@@ -59,13 +59,13 @@ export type AgentMachineConfig = {
   /** The tools that the model may call. Default: none. */
   tools?: readonly AnyToolEntry[]
   /**
-   * `false` for a run that knows the tools and calls none, such as a critic in a conversation with tools: requests stay as
-   * they were up to the new messages, so that caches and signed thinking count. Default: true.
+   * `false` for a run that knows the tools and calls none, such as a critic in a conversation with tools: the earlier
+   * part of each request stays the same, so that caches and signed thinking remain valid. Default: true.
    */
   callsTools?: boolean
   /** The system prompt. Default: none. */
   system?: string
-  /** The list of skills: below the system prompt of every request, whichever it has. Default: none. */
+  /** The list of skills, below every system prompt. Default: none. */
   skillList?: string
   /** Temperature, thinking and other settings of the model. Default: the provider's. */
   settings?: GenerationSettings
@@ -80,7 +80,9 @@ export type AgentMachineConfig = {
    * request as too long.
    */
   compaction?: false | CompactionOptions
-  /** Works out what a request cost in US dollars, where the provider does not say. Default: the cost is not known. */
+  /**
+   * Computes the cost of a request in US dollars, if the provider does not report it. Default: the cost is not known.
+   */
   price?: Price
   /** The number of tool calls of one turn that run at the same time. Default: `'sequential'`. */
   toolExecution?: ToolExecution
@@ -90,20 +92,22 @@ export type AgentMachineConfig = {
    * The longest waits for the first content, for the next one, and for the whole run. Default: 10 min, 5 min, none.
    */
   timeouts?: Timeouts
-  /** Replaces how the pieces of an answer become a message. Default: `messageAccumulator`. */
+  /** Makes a message of the pieces of an answer, in your own way. Default: `messageAccumulator`. */
   accumulator?: Partial<Accumulator>
-  /** Replaces how tool calls are run. Default: `createToolExecutor()`. */
+  /** Runs tool calls in your own way. Default: `createToolExecutor()`. */
   toolExecutor?: Partial<ToolExecutor>
   /** Decides on calls of tools with `needsApproval`. Default: the run waits for `tool.approve` and `tool.reject`. */
   onApproval?: OnApproval
   /**
-   * Called with each exception of a tool, whose message alone goes to the model. Default: its stack is a warning on standard
+   * Called with each exception of a tool; the model gets only its message. Default: its stack is a warning on standard
    * error, unless `NODE_ENV` is `production` or `test`.
    */
   onToolError?: OnToolError
   /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
   prepareStep?: PrepareStep
-  /** The rules of its runs as a statechart: what it is asked and cannot take does not happen. Default: none. */
+  /**
+   * The rules of its runs as a statechart: a prompt, call or answer that it cannot take does not pass. Default: none.
+   */
   policy?: AnyStateMachine | PolicyOptions
   /** Makes ids for calls whose provider gave none. Default: UUID v7, which sorts by time. */
   newId?: () => string
@@ -120,7 +124,7 @@ export type ResolvedConfig = {
   /** Tools that come with a prompt replace the agent's. */
   takesTools: boolean
   callsTools: boolean
-  /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
+  /** The tools that are not the agent's: a chart of several runs adds them to some of its runs. */
   ownTools: readonly AnyToolEntry[]
   system: string | undefined
   skillList: string
@@ -145,7 +149,7 @@ export type ResolvedConfig = {
   policy: ResolvedPolicy | undefined
   /** Some of the tools are background agents. */
   hasBackground: boolean
-  /** Takes the credentials of the models out of a text. */
+  /** Removes the credentials of the models from a text. */
   hide: (text: string) => string
   newId: () => string
   random: () => number
@@ -157,7 +161,7 @@ export const someInBackground = (tools: readonly AnyToolEntry[]): boolean =>
     .flatMap((each): readonly AnyTool[] => (isToolSource(each) ? each.tools : [each]))
     .some(({ background }) => background !== undefined)
 
-/** The configuration, and the tools of the agent where a run has others. */
+/** The configuration, and the tools of the agent if a run has others. */
 export const resolveConfig = (
   config: AgentMachineConfig,
   toolsOfAgent?: AgentMachineConfig['tools'],
@@ -205,7 +209,7 @@ export const resolveConfig = (
   }
 }
 
-/** A function that must answer at once: a promise is refused, and what it rejects with does not end the process. */
+/** A function that must be synchronous: a promise is refused, and its rejection does not end the process. */
 export const synchronous =
   <Args extends unknown[], T>(name: string, answer: (...args: Args) => T): ((...args: Args) => T) =>
   (...args) => {

@@ -13,8 +13,8 @@ import { chartOf } from './chart.ts'
 import { type ChartShape, shapeOf, sharedSource, stepsWith } from './chartConfig.ts'
 
 /**
- * The agent's lifecycle as a statechart: one run is one actor of this machine. The chart is in `chart.ts`; what is around
- * it is in `runMachine`.
+ * The agent's lifecycle as a statechart: one run is one actor of this machine. The chart is in `chart.ts`, and the
+ * layers around it are in `runMachine`.
  *
  * @example
  * const actor = createActor(createAgentMachine({ model, tools }), { input: { prompt: 'Weather in Oslo?' } })
@@ -42,8 +42,8 @@ export const agentMachineOf = (config: ResolvedConfig, reportsToParent = false):
 const charts = new Map<string, AnyStateMachine>()
 
 /**
- * The chart of a shape: one for all agents that have it, frozen, so that none can change that of the others. A policy is a
- * part of the chart, which is not shared then.
+ * The chart of a shape, frozen, since all agents of that shape share it. A chart with a policy is not shared, because
+ * the policy is a part of it.
  */
 const chartWith = (shape: ChartShape): AnyStateMachine => {
   if (shape.policy) return chartOf(shape, sharedSource)

@@ -26,7 +26,7 @@ export const lastText = (messages: readonly ChatMessage[]): string => {
   return last ? answerTextOf(last) : ''
 }
 
-/** The data that a run's output is made of. */
+/** The data for the output of a run. */
 export type RunResult = Pick<StreamingState, 'messages' | 'totals' | 'failure' | 'abortReason'> & {
   /** The policy as the run leaves it. */
   policy?: JsonObject
@@ -60,7 +60,7 @@ const withPrefix = (output: AgentOutput, { totals }: RunResult): AgentOutput => 
   return output
 }
 
-/** Notes that an end was asked for. Commands may come from anywhere: the context keeps plain texts only. */
+/** Notes a request to end the run. Commands may come from anywhere, so the context keeps only plain texts. */
 export const abortedBy = (
   { totals }: RunResult,
   { reason = '' }: { reason?: string | undefined },
@@ -73,12 +73,12 @@ export const abortedBy = (
 export const completeOutput = (state: RunResult): AgentOutput =>
   withPrefix({ status: 'complete', ...resultOf(state) }, state)
 
-/** The output of a run that failed: its error, and everything reached before. */
+/** The output of a run that failed: its error and its partial result. */
 export const failedOutput = (state: RunResult): AgentOutput => {
   const error = state.failure ?? errorDataOf('The run failed without a reason.')
   return withPrefix({ status: 'failed', error, ...resultOf(state) }, state)
 }
 
-/** The output of a run that was aborted: the reason, and everything reached before. */
+/** The output of a run that was aborted: the reason and its partial result. */
 export const abortedOutput = (state: RunResult): AgentOutput =>
   withPrefix({ status: 'aborted', reason: state.abortReason, ...resultOf(state) }, state)

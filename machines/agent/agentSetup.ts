@@ -46,8 +46,9 @@ import { copyOf, type StreamingState } from './streamingState.ts'
 type Decided = Pick<CallCommand, 'callId' | 'question'>
 
 /**
- * The parts that the agent's chart names: its children, its guards, and its actions. Those on one thing (an answer, a
- * round of calls, background agents, the policy, a compaction) are in the room of that thing; those here are on the run itself.
+ * The parts that the agent's chart names: its children, its guards, and its actions. Parts for one subject (an answer,
+ * a round of calls, background agents, the policy, a compaction) are in the files of that subject; the parts here are
+ * for the run itself.
  */
 export const agentSetup = ({ policy }: ChartShape, { current: config, of }: ConfigSource) => {
   const judgesSteering = policy?.mentions('steer') === true

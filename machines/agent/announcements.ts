@@ -41,8 +41,8 @@ export const chunkOf = (
 export const restartChunk = (): Chunk => chunkOf('', '', [], { restart: true })
 
 /**
- * The chunks of a run whose message starts over. Its part before a provider's pause is still valid: it is shown once
- * more.
+ * The chunks of a run whose message starts over. The part before a provider's pause is still valid, so it is shown
+ * again.
  */
 export const restartChunks = (state: StreamingState): Chunk[] => {
   const kept = state.paused ? textOf(state.paused) : ''
@@ -57,13 +57,16 @@ export const announcementOf = (responseId: string, stored: ChatMessage): AgentEm
   return [chunkOf(responseId, '', [message], {}), { type: 'message', message }]
 }
 
-/** A message as listeners get it: text that a policy holds comes with the answer, once it is accepted. */
+/** A message as listeners get it: text that a policy holds comes later, with the accepted answer. */
 export const asShown = (config: ResolvedConfig, self: AnyActorRef, message: ChatMessage): ChatMessage =>
   config.policy?.holdsChunks
     ? withoutText(message, (name) => toolsOf(config, self).get(name)?.inputSchema === null)
     : message
 
-/** The text of an answer that was held back, and its message. One with calls was announced before they were judged. */
+/**
+ * The text of an answer that was held back, and its message. A message with calls was announced before the calls were
+ * judged.
+ */
 export const heldAnswer = (state: StreamingState): AgentEmitted[] => {
   const { messages, totals, options } = state
   const message = messages.at(-1)
@@ -76,7 +79,7 @@ export const heldAnswer = (state: StreamingState): AgentEmitted[] => {
   ]
 }
 
-/** The last chunk of a run: how it ended, and what all its steps used. */
+/** The last chunk of a run: its finish reason, and the usage of all its steps. */
 export const finalChunk = ({ totals, policy }: RunResult): Chunk => ({
   type: 'chunk',
   id: totals.responseId,

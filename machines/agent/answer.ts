@@ -126,8 +126,8 @@ const totalsAfter = ({ totals, answer: { accumulated, shown } }: StreamingState)
 })
 
 /**
- * The reason why an answer ended. A provider that reports tool calls but made none has simply stopped, and so has one
- * that does not give a reason; one that gives an unknown reason is not known to have.
+ * The reason why an answer ended. If a provider reports tool calls but made none, or gives no reason, it simply
+ * stopped; an unknown reason is `unspecified`.
  */
 const finishReasonOf = ({ answer }: StreamingState): FinishReason => {
   const { finish, calls } = answer.accumulated
@@ -157,7 +157,7 @@ const isEmptyPause = ({ answer }: StreamingState): boolean => {
   return finish?.pause === true && text === '' && thinking === '' && isEmpty
 }
 
-/** Says whether the provider paused for nothing twice in a row: it would repeat that for ever. */
+/** Says whether the provider paused for nothing twice in a row: it would do so for ever. */
 export const isPausedInVain = (state: StreamingState): boolean =>
   isEmptyPause(state) &&
   state.paused !== null &&
@@ -179,7 +179,7 @@ export const storeDraft = (state: StreamingState): Change => ({
   draft: null,
 })
 
-/** Clears an answer that was counted: nothing of it may count again. */
+/** Clears an answer that was counted, so that nothing counts twice. */
 export const answerTaken = ({ answer }: StreamingState): Change => ({
   answer: { ...answer, accumulated: nothingAccumulated, shown: [] },
 })
@@ -294,7 +294,7 @@ export const cutMessages = (state: StreamingState, newId: () => string, isShown:
 /** The input was not accepted: its problems are not part of this run. */
 const isRefused = ({ step }: StreamingState): boolean => step === 0
 
-/** The message received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
+/** The message received so far, without signed and encrypted blocks: half of one is useless. */
 const partialMessage = (state: StreamingState, newId: () => string): ChatMessage => {
   const { text, thinking, calls } = state.answer.accumulated
   const whole = (state.paused ? textOf(state.paused) : '') + text

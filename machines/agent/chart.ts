@@ -27,18 +27,18 @@ export const createChart = (options: AgentMachineConfig): AnyStateMachine => {
   return chartOf(shapeOf(config), sourceOf(config))
 }
 
-/** The message that a run is woken with. */
+/** The message that wakes a run. */
 const wakeText = ({ event }: { event: { message?: string } }) => ({ text: event.message })
 
 /**
- * The lifecycle chart, state by state. Three states have so much inside that they are in files of their own: `accumulating.ts`,
- * `compacting.ts` and `judging.ts`. Guards and actions, by name, are in `agentSetup.ts`; the data they work on is in
- * `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is any other wait of a
- * state, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn, `summariser` shortens a conversation,
- * `policy` is the user's own chart of rules, which Judging asks, and `tasks` runs background agents.
+ * The lifecycle chart, state by state. Three states have so much inside that they are in files of their own:
+ * `accumulating.ts`, `compacting.ts` and `judging.ts`. Guards and actions, by name, are in `agentSetup.ts`; the data
+ * they work on is in `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is any
+ * other wait of a state, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn, `summariser` shortens
+ * a conversation, `policy` is the user's own chart of rules, which Judging asks, and `tasks` runs background agents.
  *
- * `meta` holds what the structure cannot show: what a state waits for, that a round of tool calls is open in it, which
- * child of an outer state was stopped on the way to it, and which one an action spawns if it is needed.
+ * `meta` holds facts that the structure cannot show: what a state waits for, if a round of tool calls is open in it,
+ * the child of an outer state that was stopped on the way to it, and the child that an action spawns if it is needed.
  */
 export const chartOf = (shape: ChartShape, source: ConfigSource) => {
   const { current } = source

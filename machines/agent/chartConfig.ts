@@ -50,8 +50,8 @@ export const sharedSource: ConfigSource = {
 }
 
 /**
- * Takes the steps of the runs of one agent with its configuration. A step is synchronous; an action of a user may take one
- * of another agent within it.
+ * Runs the steps of one agent with its configuration. A step is synchronous, but an action of a user may run a step of
+ * another agent inside it.
  */
 export const stepsWith =
   (config: ResolvedConfig): StepAround =>

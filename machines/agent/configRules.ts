@@ -141,7 +141,7 @@ const modelAdvice = (value: unknown): string | undefined => {
   return typeof Object(model).stream === 'function' ? 'its model: agent.model' : undefined
 }
 
-/** A model of the AI SDK, which is found by its name here. */
+/** A model of the AI SDK: here a model has a name instead. */
 const foreignModel: Rule = (name, value) => {
   const { doStream, provider, modelId } = Object(value)
   if (typeof doStream !== 'function') return undefined

@@ -14,7 +14,7 @@ import type { Gate } from '../policy/questions.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 import type { Task } from './streamingState.ts'
 
-/** The value that the tools of a run get as their `context`: required where one of them needs it. */
+/** The value that the tools of a run get as their `context`: required if one of them needs it. */
 export type ContextOption<Deps> = undefined extends Deps
   ? {
       /** The `context` of the tools of this run. Never stored: a resumed run is given it again. */
@@ -25,7 +25,7 @@ export type ContextOption<Deps> = undefined extends Deps
       context: Deps
     }
 
-/** The input of a run: plain JSON, and the `context` of its tools, which may be anything and is never stored. */
+/** The input of a run: plain JSON, and the `context` of its tools, which may be any value and is never stored. */
 export type AgentInput<Deps = unknown> = StoredInput & ContextOption<Deps>
 
 /** The part of a run's input that is stored. Plain JSON. */
@@ -51,7 +51,10 @@ type StoredInput = {
   limits?: RunLimits
   /** The policy as the last run of the conversation left it (`result.policy`). */
   policy?: JsonObject
-  /** The questions that the policy is not asked: a part of a larger answer has another prompt, or is not the answer. */
+  /**
+   * The questions that the policy is not asked, because the run is a part of a larger one: its prompt or its text is
+   * not that of the whole.
+   */
   unasked?: ('prompt' | 'answer')[]
   /** Set by the run itself if it gets a `context`: restored without one, it fails. */
   hasContext?: boolean
@@ -63,7 +66,7 @@ type StoredInput = {
 export type AgentCommand =
   | { type: 'abort'; reason?: string }
   /**
-   * Approves a call, or lets a run that asks at a limit continue: with other limits as its `arguments`, or else by as much
+   * Approves a call, or lets a run that asks at a limit continue: up to the limits in `arguments`, or else by as much
    * again. With a `question`, a decision counts for that question only: see {@link PendingCall}.
    */
   | ({ type: 'tool.approve'; callId: string } & ApprovalOptions)
@@ -74,8 +77,9 @@ export type AgentCommand =
   /** Adds a user message at the next turn boundary. */
   | { type: 'steer'; text: string }
   /**
-   * A message of the user, which the model sees at once, at its next request, or when it is done: see {@link MessageTiming}.
-   * One that waits until then is a message of its own, and has its metadata, such as its id in a page.
+   * A message of the user, which the model sees at once, at its next request, or when it is done: see {@link
+   * MessageTiming}. If it waits until the model is done, it is a separate message with its `metadata`, such as its id
+   * in a page.
    */
   | { type: 'message'; text: string; when?: MessageTiming; metadata?: JsonObject }
   /** Shortens the conversation for the model, before its next answer. */
@@ -83,8 +87,8 @@ export type AgentCommand =
   /** Ends a sleep of the model (`sleepTool`), and adds a user message at the next turn boundary, if there is one. */
   | { type: 'wake'; message?: string }
   /**
-   * A command for a background agent of the run, or for one below that. Decisions on its calls name it in their `callId`. A text
-   * for one that has ended goes to the run that started it, so that it is not lost.
+   * A command for a background agent at any depth below the run. Decisions on its calls name it in their `callId`. If
+   * it has ended, a text goes to the run that started it, so that it is not lost.
    */
   | { type: 'task.command'; task: string; command: TaskCommand }
 
@@ -106,7 +110,9 @@ export type CallCommand = Extract<AgentCommand, { callId: string }>
 
 /** An event from one of the agent's own children. `at` is the time of the clock, so that guards stay pure. */
 export type ChildEvent =
-  /** The deltas of one network read; `seq` counts the reads of one request from 0. The first has what was `sent`. */
+  /**
+   * The deltas of one network read; `seq` counts the reads of one request from 0. The first has the request as `sent`.
+   */
   | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number; sent?: SentPrefix }
   /** The choices of `prepareStep` for the request. */
   | { type: 'model.prepared'; prepared: PreparedRequest }
@@ -116,7 +122,7 @@ export type ChildEvent =
   /** The text that a model wrote when it was asked for a summary. */
   | { type: 'summary.done'; text: string; usage: Usage | null }
   | { type: 'summary.failed'; error: ErrorData; usage: Usage | null }
-  /** Results of calls, one at a time or those of a whole batch. `usage`: what the tools themselves used of models. */
+  /** Results of calls, one at a time or those of a whole batch. `usage`: the tokens that the tools themselves used. */
   | { type: 'tool.finished'; results: readonly ToolResultPart[]; usage?: Usage }
   /** The progress of a call. */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
@@ -124,11 +130,11 @@ export type ChildEvent =
   | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[]; isAtWork: boolean }
   /** The executor was restored, with these runs of sub-agents: the calls that were running are cut off. */
   | { type: 'tool.restored'; runs: { [callId: string]: Snapshot<unknown> } }
-  /** A decision for the sub-agent of a call that is not there yet after a restore. */
+  /** A decision for a sub-agent that is not restored yet. */
   | { type: 'tool.postponed'; callId: string; command: CallCommand }
-  /** The restored sub-agent of a call is there again. */
+  /** The sub-agent of a call is restored. */
   | { type: 'tool.resumed'; callId: string }
-  /** A background agent has ended, with its text, or with the reason why it has none. */
+  /** A background agent has ended, with its text or the reason why it has none. */
   | {
       type: 'task.finished'
       id: string
@@ -167,7 +173,10 @@ export type AgentEmitted =
   | ({ type: 'chunk' } & ChatResult)
   | { type: 'message'; message: ChatMessage }
   | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
-  /** A person must decide on this call: answer with `tool.approve` or `tool.reject`; of one in doubt, also with `tool.answer`. */
+  /**
+   * A person must decide on this call: answer with `tool.approve` or `tool.reject`, or, for a call in doubt, with
+   * `tool.answer`.
+   */
   | {
       type: 'tool.approval'
       callId: string
@@ -181,12 +190,12 @@ export type AgentEmitted =
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
   /** The progress of a call, as its tool reports it (`report`). */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
-  /** `error`: the exception of its tool, with what it threw as its `cause`. It is never stored. */
+  /** `error`: the exception of its tool, with the thrown value as its `cause`. It is never stored. */
   | { type: 'tool.result'; callId: string; result: ToolResultPart; error?: ToolExecutionError }
   | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
-  /** `restart`: the answer starts over; discard what was shown of it, text and pieces of calls. */
+  /** `restart`: the answer starts over; discard the text and the pieces of calls that were shown. */
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
-  /** The model sees less of the conversation from here on: see {@link Compaction}. */
+  /** The model sees less of the conversation from now on: see {@link Compaction}. */
   | ({ type: 'compaction' } & Compaction)
   /** A limit is reached. A run that asks waits for a decision on this call: `tool.approve` or `tool.reject`. */
   | ({ type: 'limit'; callId: string; question?: string } & LimitReached)
@@ -205,8 +214,8 @@ export type AgentEmitted =
       reason?: string
     }
   /**
-   * A request did not begin with the one before it in its conversation: the provider's cache and signed thinking count up
-   * to the first difference only. It comes with the answer, once the tokens are known.
+   * A request did not begin with the previous one of its conversation: the provider's cache and signed thinking are
+   * valid only up to the first difference. The event comes with the answer, once the tokens are known.
    */
   | ({ type: 'prefix' } & PrefixChange)
   /** The run continues with another model; `restart` as above. */
@@ -229,7 +238,7 @@ export type PreparedRequest = {
 /** The time that a model call took, and the number of chunks of its answer. */
 export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: number; chunks: number }
 
-/** The end of a run: exactly one of these, with everything that was reached in every case. */
+/** The end of a run: exactly one of these, always with the result so far. */
 export type AgentOutput<T = string> =
   | ({ status: 'complete' } & Result<T>)
   | ({ status: 'failed'; error: ErrorData } & Result)
@@ -238,8 +247,8 @@ export type AgentOutput<T = string> =
 type Result<T = string> = ChatResult<T> & Partial<Reached<T>>
 
 /**
- * An event that a run sends to the machine that invoked or spawned it, under the id that it has there: when it begins
- * to wait for people, when it works again, and when it ends. Never for each chunk.
+ * An event that a run sends to the machine that invoked or spawned it, with the id of the child: when it begins to wait
+ * for people, when it works again, and when it ends, but never for a chunk.
  */
 export type AgentReport<T = string> =
   | { type: 'agent.waiting'; id: string; calls: PendingCall[] }

@@ -1,6 +1,6 @@
 import { type ErrorData, errorDataOf } from '../../src/messages/errors.ts'
 
-/** The code of the only failure that neither a retry nor another model can mend. */
+/** The code of the only failure that neither a retry nor another model can fix. */
 export const outOfTime = 'total_timeout'
 
 export const timeout = (message: string): ErrorData => ({ name: 'TimeoutError', message, retryable: true })
@@ -26,7 +26,7 @@ export const emptyPauses = (raw = 'pause'): ErrorData => ({
   retryable: false,
 })
 
-/** The failure of a run with calls that nothing was decided on in time. */
+/** The failure of a run whose calls got no decision in time. */
 export const expiry = (names: readonly string[]): ErrorData => ({
   name: 'TimeoutError',
   message: `No decision on ${names.map((name) => `"${name}"`).join(', ')} came in time (expiresMs).`,

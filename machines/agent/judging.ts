@@ -10,7 +10,8 @@ export const atTheEnd = deepFreeze(['noteLimitEnd', 'storePaused', 'closeTurn', 
 
 /**
  * The state of the chart in which the policy is asked: a gate before the first request, before the calls of a turn,
- * after them, after a background agent, and before the answer. `Decided` and `Accepted` are where a run goes on from two of them.
+ * after them, after a background agent, and before the answer. From two of the gates, the run continues in `Decided`
+ * and `Accepted`.
  */
 export const judging = (config: () => ResolvedConfig) =>
   ({

@@ -13,19 +13,17 @@ import { familyUsage } from '../tasks/tasks.ts'
 import { asQuestion } from '../tools/question.ts'
 import type { StreamingState } from './streamingState.ts'
 
-/** Limits of a run; what is left out is not limited, `steps` aside. */
+/** Limits of a run. Except for `steps`, a limit that is left out does not apply. */
 export type RunLimits = {
   /** Model calls. Default: 25. */
   steps?: number
   /** Tokens of all requests, input and output. */
   tokens?: number
-  /** US dollars, where the provider or `price` says what a step cost. */
+  /** US dollars, if the provider or `price` gives the cost of a step. */
   cost?: number
   /** Tool calls; a call beyond them is refused. */
   toolCalls?: number
-  /**
-   * The number of times that the same calls may give the same results, one after the other or in turns of up to four.
-   */
+  /** The number of times that the same calls may give the same results, in a row or in turns of up to four. */
   repeats?: number
   /** Calls of single tools, by name; a call beyond them is refused, and the run continues. */
   perTool?: { [tool: string]: number }
@@ -34,7 +32,7 @@ export type RunLimits = {
 /** The behaviour of a run at a limit: it ends, answers once more without tools, or asks a person. */
 export type AtLimit = 'stop' | 'answer' | 'ask'
 
-/** The limit that a run has reached. `compactions`: the conversation had to be compacted again and again. */
+/** The limit that a run has reached. `compactions`: the conversation was compacted too often. */
 export type LimitReached = {
   limit: 'steps' | 'tokens' | 'cost' | 'toolCalls' | 'repeats' | 'compactions'
   used: number
@@ -72,7 +70,7 @@ const tokensIn = (usage: Usage | null): number =>
 
 const callsIn = (messages: readonly ChatMessage[]): ToolCallPart[] => messages.flatMap(toolCallsOf)
 
-/** The calls of a message that are too many, by call id: why each is refused. */
+/** The reasons why calls beyond a limit are refused, by call id. */
 export const refusedCalls = (
   { messages, options: { limits } }: StreamingState,
   calls: readonly ToolCallPart[],
@@ -170,7 +168,7 @@ const names: ReadonlySet<string> = new Set(['steps', 'tokens', 'cost', 'toolCall
 
 const usualSteps = 25
 
-/** The limits of an agent's runs, without what else is called a limit, such as the size of an answer. */
+/** The limits of an agent's runs, without other limits such as the size of an answer. */
 export const limitsOf = ({ limits = {}, maxSteps }: { limits?: RunLimits; maxSteps?: number }): RunLimits => {
   const own = Object.entries(limits).filter(([name]) => names.has(name) || name === 'perTool')
   return {

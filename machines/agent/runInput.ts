@@ -73,8 +73,8 @@ type RunInput = {
 }
 
 /**
- * Reads what a run starts with, or why it cannot start. It is a copy: if a tool or another run changes the history that
- * it was given, this run does not change.
+ * Reads the input of a run, or the reason why it cannot start. The input is copied: if a tool or another run changes
+ * the given history, this run does not change.
  */
 const readInput = (
   input: AgentInput | undefined,
@@ -145,7 +145,9 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
   }
 }
 
-/** The policy that the run continues. One that cannot be continued is kept, too: the next run must not begin without it. */
+/**
+ * The policy that the run continues. It is kept even if it cannot be continued: the next run must not begin without it.
+ */
 const policyOptions = (
   { policy: stored, unasked }: AgentInput,
   policy: ResolvedPolicy | undefined,

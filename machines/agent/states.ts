@@ -7,12 +7,15 @@ import { createChart } from './chart.ts'
 
 /** Facts about one state of the lifecycle chart, computed from the chart itself: nothing else lists its states. */
 export type StateFacts = {
-  /** A run can rest in it, and so be stored: not in a state that is left at once. */
+  /** A run can rest in this state, and so be stored; false for a state that is left at once. */
   isStorable: boolean
   isFinal: boolean
   /** The run does nothing until a person or a moment lets it continue: the state has the tag `waiting`. */
   isWaiting: boolean
-  /** The kind of decision that the run itself waits for, or its tasks; undefined where it works, or where only its sub-agents wait. */
+  /**
+   * The kind of decision that the run itself waits for, or its tasks; undefined if it works, or if only its sub-agents
+   * wait.
+   */
   waitsFor: PendingCall['kind'] | 'tasks' | undefined
   /** A round of tool calls is open: the conversation then ends with the calls. */
   isInRound: boolean

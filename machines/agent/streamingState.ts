@@ -22,8 +22,8 @@ import type { LimitReached, RunLimits } from './limits.ts'
  * The data of one run: the context of the agent's chart. JSON only, so that any snapshot can be stored and restored.
  * The functions of this file are the chart's actions, as pure functions from state to state.
  *
- * XState copies the context at every `assign`, and V8 copies an object of more than 18 fields the slow way: what belongs
- * together is in groups.
+ * XState copies the context at every `assign`, and V8 copies an object of more than 18 fields the slow way: so the data
+ * is in groups.
  */
 export type StreamingState = {
   /** The version of the shape of this data: see `snapshotVersion`. */
@@ -37,7 +37,7 @@ export type StreamingState = {
   step: number
   answer: Answer
   request: {
-    /** The place of the model that is asked in the agent's list: 0, or that of a fallback. */
+    /** The index of the current model in the agent's list: 0, or that of a fallback. */
     modelIndex: number
     /** Retries of the current step. */
     attempt: number
@@ -50,11 +50,11 @@ export type StreamingState = {
   totals: Totals
   /** A message that the provider paused and wants to continue. */
   paused: ChatMessage | null
-  /** The finished message, until it is decided what happens to it. */
+  /** The finished message, until the chart decides on it. */
   draft: ChatMessage | null
   bounds: Bounds
   window: Window
-  /** Texts to be added to the conversation at the next turn boundary, and those that wait until the run is idle. */
+  /** Texts that join the conversation at the next turn boundary, or when the run is idle. */
   steering: Batches<Steer>
   /** The background agents that the run has started; absent where there are none. */
   tasks?: Task[]
@@ -67,7 +67,7 @@ export type StreamingState = {
 /** A text of the user: for the next turn boundary, or for the end of the run's work. */
 export type Steer = string | { idle: string; metadata?: JsonObject }
 
-/** The options that came with the prompt. */
+/** The options of the prompt. */
 export type RunOptions = {
   /** The id of the run. */
   id: string
@@ -91,13 +91,13 @@ export type RunOptions = {
   hasContext?: boolean
 }
 
-/** The counts that keep a run from going on for ever. */
+/** The counts that keep a run from continuing for ever. */
 export type Bounds = {
-  /** The limit that it reached, or gives its last answer at. */
+  /** The limit that the run has reached, or gives its last answer at. */
   reached: LimitReached | null
   /** An id of the question whether the run may continue: no other question has it. */
   question?: string
-  /** The number of times that the same calls have given the same results by now. */
+  /** The number of times that the same calls have given the same results so far. */
   repeats: number
   /** Empty answers, or pauses that brought nothing, in a row since the last tool round. */
   emptyAnswers: number
@@ -109,7 +109,7 @@ export type Window = {
   tokens: number | null
   /** The tokens of the last request, as its answer reported. */
   input: number | null
-  /** Tokens of a character, as the last answer showed. */
+  /** Tokens per character, from the last answer. */
   ratio: number | null
   /** The reason why the conversation must be compacted, if it must. */
   due: CompactionReason | null
@@ -144,13 +144,11 @@ export type Answer = {
   sent?: SentPrefix
 }
 
-/**
- * The tool calls of the current turn: every fact about them, and the only place that has it. All lists are of call ids.
- */
+/** The tool calls of the current turn: every fact about them is here, and nowhere else. The lists hold call ids. */
 export type ToolRound = {
   /** Part of the idempotency keys of its calls: no other round has it. */
   id: string
-  /** Calls that a person must still decide on. */
+  /** Calls that still need a person's decision. */
   pendingApprovals: string[]
   /** Calls that may run, or be answered from outside. While calls run: those that were left, in the order of the answer. */
   cleared: string[]
@@ -166,7 +164,7 @@ export type ToolRound = {
   runs: { [callId: string]: Snapshot<unknown> }
   /** The calls that sub-agents wait for, by the id of the call that runs the sub-agent. */
   waiting: { [callId: string]: PendingCall[] }
-  /** The calls of sub-agents of which a part is at work while another part waits. */
+  /** The calls whose sub-agents are partly running while another part waits. */
   working?: string[]
   /** Decisions for a restored sub-agent that is not there yet, by the id of the call that runs it. */
   commands: { [callId: string]: CallCommand[] }
@@ -176,7 +174,7 @@ export type ToolRound = {
   judged?: string[]
   /** Arguments that a person changed, by call id. */
   edited: { [callId: string]: JsonObject }
-  /** The moments at which the calls that waited last are given up, by call id; absent where they may wait for ever. */
+  /** The times at which the calls that waited last expire, by call id; absent if they may wait for ever. */
   due?: { [callId: string]: Due }
   waitingSince: number
   /** Calls that the current executor has started, in their order: without a result, they are running. */
@@ -185,9 +183,7 @@ export type ToolRound = {
   results: Batches<ToolResultPart>
 }
 
-/**
- * A background agent that the run has started. Those that have ended come last, in the order of their ends.
- */
+/** A background agent of the run. Ended ones come last, in the order of their ends. */
 export type Task = {
   /** The id of the call that started it. */
   id: string
@@ -200,13 +196,13 @@ export type Task = {
   detached?: true
   /** The model has cancelled it, and gets no result. */
   cancelled?: true
-  /** The time at which it was asked for, began to work, and ended. */
+  /** The times at which it was asked for, began to work, and ended. */
   createdAt?: number
   startedAt?: number
   endedAt?: number
   /** The usage so far. */
   usage?: Usage
-  /** The usage is part of the totals: it becomes so when the model gets the result, or at the end of the run. */
+  /** The usage is part of the totals: it is added when the model gets the result, or at the end of the run. */
   isCounted?: true
   /** The model calls and the tasks that it made, once it has ended. */
   step?: number
@@ -308,9 +304,9 @@ export const append = (state: StreamingState, ...messages: ChatMessage[]): Parti
   messages: [...state.messages, ...messages],
 })
 
-/** The totals with what something used of models. */
+/** The totals with some more usage. */
 export const withUsage = (totals: Totals, usage: Usage | null): Totals =>
   usage ? { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } : totals
 
-/** A copy for listeners: what they do to their data must not change the run. */
+/** A copy for listeners, who must not be able to change the run. */
 export const copyOf = <T>(data: T): T => copyJson(data) as T

@@ -60,14 +60,14 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return this.#internals.model
   }
 
-  /** The name it was given, which errors, the `step` event and the inspector show. */
+  /** The name of the agent, which errors, the `step` event and the inspector show. */
   get name(): string | undefined {
     return this.#internals.options.name
   }
 
   /**
    * The statechart that every send runs, for `createActor`, `invoke` and `provide`. Built once, on first use. With an
-   * `orchestrator` it is the orchestrator's, which has the same input, events and output, but its own states.
+   * `orchestrator` it is the machine of that orchestrator, with the same input, events and output, but its own states.
    */
   get machine(): MachineOf<Machine, Deps> {
     // Without an orchestrator, the types describe the lifecycle machine.
@@ -77,7 +77,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   /**
    * The machine of runs that answer with a value of this schema: the `output` of a complete run is the validated value.
-   * With `values`, the machine for one run, such as one that is restored and was given a `context`.
+   * With `values`, it is the machine for one run, such as a restored run that had a `context`.
    *
    * @example
    * const city = agent.machineFor(z.object({ name: z.string() }))
@@ -89,7 +89,10 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return this.#internals.typedMachine(schema, lastOf([values]))
   }
 
-  /** The chart of this agent as XState's own machine: for graphs, drawings, Stately Studio and JSON. Run `machine`, not this. */
+  /**
+   * The chart of this agent as a plain XState machine: for graphs, drawings, Stately Studio and JSON. Run `machine`
+   * instead.
+   */
   get chart(): AnyStateMachine {
     return this.#internals.chart
   }
@@ -102,7 +105,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   /**
-   * Starts a run from a prompt, or from a stored run with decisions on what it waits for, and returns its handle. The
+   * Starts a run from a prompt, or from a stored run with decisions on its pending calls, and returns its handle. The
    * run starts once the calling code has yielded, so that a listener attached at once gets every event.
    */
   start<S extends Schema = never>(
@@ -187,8 +190,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   /**
-   * Makes images of words, or of the images in `attachments`, with the provider's model for them: `?media=` in the model
-   * string names another.
+   * Makes images from words, or from the images in `attachments`, with the provider's model for images: `?media=` in
+   * the model string names another.
    */
   async generateMedia(prompt: string, options: MediaOptions = {}): Promise<MediaResult> {
     checkMedia(options)
@@ -199,8 +202,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   /**
-   * Makes images and yields each of them as it is there, after its drafts: those have `isPartial`, and OpenAI and Google
-   * make some.
+   * Makes images and yields each as soon as it arrives, after the drafts of OpenAI and Google, which have `isPartial`.
    *
    * @example for await (const image of agent.generateMediaStream('A hat')) if (!image.isPartial) show(image)
    */
@@ -214,7 +216,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     else yield* (await this.generateMedia(prompt, options)).media
   }
 
-  /** An ability that only the provider of a model string may have: a model that was given is for chat alone. */
+  /** The error for an ability that needs a model string: a model object is for chat alone. */
   #without(lacks: string): ConfigurationError {
     const { provider } = this.model
     const advice = this.#internals.isNamed

@@ -75,13 +75,13 @@ export const agentInternals = (agent: AnyAgent): AgentInternals => {
   )
 }
 
-/** The agent that a machine belongs to. Its function of steps stays the same in everything that is put around the machine for one run. */
+/** The agent that a machine belongs to. All wrappers of the machine for one run keep its step function. */
 export const agentOfMachine = (machine: object | null): AgentInternals | undefined => {
   const { transition }: { transition?: unknown } = machine ?? {}
   return typeof transition === 'function' ? internalsOf.get(transition) : undefined
 }
 
-/** A schema that a run is asked for: compiled, as its machine checks it, and as its input stores it. */
+/** The schema of a typed answer, in two forms: compiled for the check, and as the input stores it. */
 type Asked = { compiled: CompiledSchema<unknown>; wire: WireSchema; outputSchema: JsonObject }
 
 /** The machines of an agent, and the runs and actors that are made of them. */

@@ -29,7 +29,7 @@ import { type Turn, Turns } from './Turns.ts'
 export type ChatOptions = {
   /** The conversation to continue. */
   history?: readonly ChatMessage[]
-  /** Behaviour of a send while another one is running: it is refused, or waits for its turn. Default: `'refuse'`. */
+  /** Behaviour of a send while another is running: it is refused, or waits for its turn. Default: `'refuse'`. */
   whenBusy?: 'refuse' | 'queue'
 }
 
@@ -60,9 +60,9 @@ type Consumer<C> = {
 type Source = { from: () => StartFrom; isResumed: boolean }
 
 /**
- * A conversation with an agent: keeps the history, so that every send continues where the last one ended. A send that
- * failed or was aborted leaves the history valid: its partial result is kept, the last message marked with
- * `metadata.interrupted`; a prompt that got no answer at all is dropped, and so is a stream that was left early.
+ * A conversation with an agent: keeps the history, so that every send continues where the last one ended. After a
+ * failure or an abort the history stays valid: the partial result is kept, and its last message has
+ * `metadata.interrupted`. A prompt without any answer is dropped, and so is a stream that was left early.
  *
  * @example
  * const chat = new Chat(agent)
@@ -252,7 +252,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return isResumed ? this.#turns.resume(signal) : this.#turns.enter(signal)
   }
 
-  /** A stream that was left early leaves nothing, but decisions that were made have taken effect. */
+  /** A stream that was left early adds nothing, but decisions that were made have taken effect. */
   #keepDecided(wait: PendingApproval | undefined): void {
     this.#pending = wait
     if (!wait) this.#append(this.#run?.messages ?? [])

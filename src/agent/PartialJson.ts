@@ -12,10 +12,9 @@ const entriesPerCharacter = 16
 
 /**
  * Reads JSON while it is being written. After any piece, `value` is what is known so far: strings as far as they have
- * come, numbers and words once they are complete. Each character is read once, however long the text has become, and a
- * value is never changed once it was given: what is closed is shared by the values after it, what is open is copied.
- * Where that is much, as in a list of thousands, the value lags behind by a few entries, so that all copies together
- * stay in proportion to the text.
+ * come, numbers and words once they are complete. Each character is read once, however long the text is. A value that
+ * was given never changes: later values share its closed parts, and copy the open ones. In a list of thousands the
+ * value lags behind by a few entries, so that all copies together stay in proportion to the text.
  */
 export class PartialJson {
   #root: JsonValue | undefined

@@ -40,7 +40,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     this.#internals = internals
   }
 
-  /** The state of the chart that the run is in: `Accumulating`, `ToolExecution`, or one of its orchestrator's. */
+  /** The current state of the chart: `Accumulating`, `ToolExecution`, or a state of the orchestrator. */
   get state(): string {
     return stateName(this.#internals.stateValue)
   }
@@ -76,7 +76,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     this.#internals.abort(reason)
   }
 
-  /** Adds a message, which the model sees with its next request, or `when` you say. */
+  /** Adds a message. The model sees it with its next request, or at the moment that `when` names. */
   steer(text: string, options: { when?: MessageTiming } = {}): void {
     checkOptions<{ when?: MessageTiming }>('The options of steer', options, {
       when: oneOf('now', 'step', 'idle'),
@@ -85,8 +85,8 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   }
 
   /**
-   * Approves a pending call, if you like with other arguments, or for later calls as well. Approving a limit lets the run
-   * continue, to the limits that are given as its arguments, or else by as much again.
+   * Approves a pending call, perhaps with other arguments, or for later calls, too. Approving a limit lets the run
+   * continue: up to the limits in `arguments`, or else by as much again.
    */
   approve(callId: string, options: ApprovalOptions = {}): void {
     checkFields('The options of approve', options)
@@ -119,13 +119,13 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     this.#internals.send(answer(call, result, options))
   }
 
-  /** The run as JSON, at any moment: `agent.start({ snapshot })` continues from it, also in another process. */
+  /** The run as JSON, at any moment: `agent.start({ snapshot })` continues from it, even in another process. */
   snapshot(): Snapshot<unknown> {
     return this.#internals.snapshot()
   }
 }
 
-/** Refuses a misspelled field: without its arguments, an approval would run the call as the model wrote it. A whole decision may be given. */
+/** Refuses a misspelled field: an approval without its arguments would run the call as the model wrote it. */
 const checkFields = (name: string, decision: object): void => {
   const unknown = unknownField(name, decision)
   if (unknown !== undefined) throw new ConfigurationError(unknown)

@@ -18,16 +18,16 @@ import { outcomeOf } from './runOutcome.ts'
 export type AgentToolOptions = {
   /** The name that the calling model uses. */
   name: string
-  /** The purpose of the agent: the calling model decides by it. */
+  /** The purpose of the agent: the calling model chooses by it. */
   description: string
   /**
-   * The time that the agent may take; time spent waiting for a person does not count. A background agent has its own
-   * `timeouts.totalMs`. Default: 5 minutes.
+   * The time that the agent may take, without waits for a person. A background agent has its own `timeouts.totalMs`.
+   * Default: 5 minutes.
    */
   timeoutMs?: number
   /**
-   * A call returns at once with the id of a task, and the agent works in the background. Its result comes as a message;
-   * the run that started it waits for it before it is complete. Default: false.
+   * A call returns at once with the id of a task, and the agent works in the background. The result comes as a message,
+   * and the calling run is not complete before it. Default: false.
    */
   background?: boolean
   /** The run that started a task does not wait for it, and does not abort it. Default: false. */
@@ -58,7 +58,7 @@ const usualMaxTasks = 8
 /** The agent behind a tool. */
 type ToolAgent = Omit<SubAgent, 'timeoutMs'>
 
-/** Returns the agent for a call: one that inherits a policy has the one of the run that calls. */
+/** Returns the agent for a call: an agent that inherits gets the policy of the calling run. */
 type AgentOf = (call?: AnyActorRef) => ToolAgent
 
 /** An agent as a tool: it gets a prompt and answers with its text. */
@@ -133,7 +133,7 @@ const backgroundTool = <Deps>(
   }
 }
 
-/** Refuses runs of an agent that inherits a policy where nothing would judge them. */
+/** Refuses to run an agent that inherits a policy without a run above it: nothing would judge its calls. */
 export const refuseAlone = ({ policy }: Pick<AgentOptions, 'policy'>): void => {
   if (policy !== 'inherit') return
   throw new ConfigurationError(

@@ -160,7 +160,7 @@ const keepsHistory = 'new Chat(agent), which keeps its history'
 const watches = 'inspect: inspector.inspect, or set STATEWIRE_INSPECT=1'
 const listens = "run.on('step', …), where run is agent.start(prompt)"
 
-/** Options of other libraries for what is something else here. */
+/** Options of other libraries that have no counterpart of the same kind here. */
 const otherWays: Readonly<Record<string, Rule>> = {
   activeTools: writtenAs('prepareStep: () => ({ tools: [names] })'),
   checkpointer: writtenAs('openRuns({ store }) of statewire/durable'),
@@ -236,7 +236,7 @@ const promptRule: Rule = (name, value) => {
     .find((each) => each !== undefined)
 }
 
-/** Refuses what an agent cannot be made of. */
+/** Refuses values that an agent cannot be made of. */
 export const checkAgent = (model: unknown, options: AgentOptions<never>): void => {
   checkValue('The model of an agent', model, modelRule)
   checkSome('The options of an agent', options, { ...misplacedRules, ...otherWays, ...otherWaysOfAgents })
@@ -259,7 +259,7 @@ const actorRules: Rules<ActorValues & { schema: unknown; conversation: unknown }
   conversation: sendRules.conversation,
 }
 
-/** Refuses what the actor of a run cannot be given. */
+/** Refuses values that the actor of a run does not take. */
 export const checkActor = (values: object): void =>
   checkOptions('The options of an actor', values, actorRules)
 
@@ -271,7 +271,7 @@ const embedRules: Rules<EmbedOptions> = {
 
 const queryRule = orWrite(text, () => 'embedDocuments(texts) for several')
 
-/** Refuses what a request for embeddings cannot be given. */
+/** Refuses options that a request for embeddings does not take. */
 export const checkEmbed = (
   texts: readonly unknown[],
   purpose: 'query' | 'document',
@@ -290,11 +290,11 @@ const mediaRules: Rules<MediaOptions> = {
   providerOptions: object,
 }
 
-/** Refuses what a request for media cannot be given. */
+/** Refuses options that a request for media does not take. */
 export const checkMedia = (options: MediaOptions): void =>
   checkOptions('The options of media', options, mediaRules)
 
-/** Refuses what a run cannot be given. */
+/** Refuses options that a run does not take. */
 export const checkSend = (from: unknown, options: AnyOptions): void => {
   checkValue('The prompt', from, promptRule)
   checkSome('The options of a send', options, { ...otherWays, ...otherWaysOfRuns })
@@ -312,12 +312,12 @@ const chattingRule = orWrite(having('send', 'sendStream'), (value) => {
   return typeof Object(Object(value).agent).send === 'function' ? 'new Chat(agent)' : undefined
 })
 
-/** Refuses what a chat cannot be made of. */
+/** Refuses values that a chat cannot be made of. */
 export const checkChat = (agent: unknown, options: unknown): void => {
   checkValue('The agent of a chat', agent, chattingRule)
   checkOptions('The options of a chat', options, chatRules)
 }
 
-/** Refuses a history for one turn of a chat, which would put its own over it. */
+/** Refuses a history for one turn of a chat: the chat would replace it with its own. */
 export const checkTurn = (options: unknown): void =>
   checkSome('The options of a send', options, { history: writtenAs('new Chat(agent, { history })') })

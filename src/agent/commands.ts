@@ -11,7 +11,9 @@ import { toolResultOf } from '../tools/toolResult.ts'
 /** Longer than anything that a person or a tool has to say. */
 const longestCommand = 16 * 1024 * 1024
 
-/** A command from anywhere, such as a browser, as plain data. Throws if a run that waits for these calls cannot take it. */
+/**
+ * A command from any source, such as a browser, as plain data. Throws if a run with these pending calls cannot take it.
+ */
 export const checkCommand = (given: unknown, pending: readonly PendingCall[]): AgentCommand => {
   const command = plainData(given)
   if (!isJsonObject(command)) throw new ConfigurationError('A command is an object with a type.')
@@ -70,7 +72,10 @@ export const storedCommand = (stored: JsonObject): AgentCommand => {
   return stored as AgentCommand
 }
 
-/** The commands for decisions by call id. Calls without one stay pending; one about another call is a mistake. */
+/**
+ * The commands for decisions by call id. Calls without a decision stay pending; a decision on any other call is a
+ * mistake.
+ */
 export const commandsFor = (decisions: unknown, pending: readonly PendingCall[]): AgentCommand[] => {
   if (!isJsonObject(decisions))
     throw new ConfigurationError('Decisions are given by call id, such as { call_1: true }.')
@@ -80,7 +85,7 @@ export const commandsFor = (decisions: unknown, pending: readonly PendingCall[])
   )
 }
 
-/** Refuses what decides nothing: it would be taken for a no. */
+/** Refuses a decision that is neither yes nor no: it would count as a no. */
 const mustDecide = (callId: string, decision: JsonValue | undefined): void => {
   const decides =
     decision === undefined ||
@@ -121,8 +126,8 @@ const isAnswer = (decision: CallDecision): decision is Exclude<CallDecision, App
   isJsonObject(decision) && 'result' in decision
 
 /**
- * The call that a decision is about. Throws if the run does not wait for such a decision on it. The command for it names the
- * question of the call: when it arrives, another call may have the same id.
+ * The call that a decision is about. Throws if the run does not wait for that kind of decision on it. The command for
+ * it names the question of the call: when it arrives, another call may have the same id.
  */
 export const waitingCall = (
   pending: readonly PendingCall[],

@@ -22,8 +22,8 @@ type DecisionOptions<Events extends DecisionEvents> = Omit<
 
 /**
  * An actor for a machine of your own: a model chooses the machine's next event. The event is validated and sent to the
- * machine that invoked the actor; it is also the actor's output. If the model chooses nothing, even after a reminder,
- * the actor fails with a typed error, as it does when the model fails.
+ * machine that invoked the actor; it is also the actor's output. If the model fails, or chooses nothing even after a
+ * reminder, the actor fails with a typed error.
  *
  * @example
  * const decide = createDecision({

@@ -31,7 +31,7 @@ const wantedPort = (): number | undefined => {
 }
 
 /**
- * Loads the inspector with the first agent, and hands over what happened until then. The first request of the process
+ * Loads the inspector with the first agent, and hands over the events until then. The first request of the process
  * waits for it: a request that was sent before would not be seen.
  */
 class EnvironmentInspector implements RunTracer {

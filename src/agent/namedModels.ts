@@ -30,8 +30,8 @@ const routeOf = ({ connection: { dispatcher, fetch } = {} }: ConnectionOptions):
 })
 
 /**
- * A model by its string. One of the agent's own provider has the agent's whole connection; any other one only its way to the
- * network.
+ * A model by its string. If its provider is the agent's, it gets the agent's whole connection; otherwise only the way
+ * to the network.
  */
 const namedModel = (text: string, ofAgent: ChatModel, connection: ConnectionOptions): ChatModel => {
   const { provider, chat } = parseModelString(text)

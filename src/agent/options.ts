@@ -43,22 +43,22 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     /** Tools that the model may call, and sources of tools that change. Default: none. */
     tools?: readonly (Tool<Deps> | ToolSource)[]
     /**
-     * A folder of Agent Skills: folders with a `SKILL.md`. The model sees their names and descriptions, and loads what it
-     * needs. Default: none.
+     * A folder of Agent Skills: folders with a `SKILL.md`. The model sees their names and descriptions, and loads the
+     * skills that it needs. Default: none.
      */
     skills?: string
     /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
     prepareStep?: PrepareStep<Deps, string | ChatModel>
     /**
-     * The rules of its runs as a statechart: what it is asked and cannot take does not happen. `'inherit'`, for a sub-agent: the
-     * policy of the run that called it judges its calls. Default: none.
+     * The rules of its runs as a statechart: a prompt, call or answer that it cannot take does not pass. `'inherit'`,
+     * for a sub-agent: the policy of the calling run judges its calls. Default: none.
      */
     policy?: AnyStateMachine | PolicyOptions<string | ChatModel> | 'inherit'
     /** Models to continue with, one after the other, when retries do not help. Default: none. */
     fallback?: readonly FallbackModel[]
     /** Shortens a conversation that is too long for the model. Default: after the provider refused a request as too long. */
     compaction?: false | CompactionOptions<string | ChatModel>
-    /** Another way of answering than one run of the lifecycle chart. Default: `defaultOrchestrator`. */
+    /** The chart that answers, instead of one run of the lifecycle chart. Default: `defaultOrchestrator`. */
     orchestrator?: Orchestrator<Machine>
     /** Decides on calls of tools with `needsApproval`. Default: a run that needs a decision returns, to be resumed. */
     onApproval?: OnApproval
@@ -75,8 +75,8 @@ export type FallbackModel = string | (ConnectionOptions & { model: string }) | C
 export type AnyAgent = { readonly model: ChatModel; readonly name: string | undefined }
 
 /**
- * The machine of an agent: its orchestrator's, if the types know it, or else the lifecycle chart's. Its input has the
- * `context` that the tools need.
+ * The machine of an agent: that of its orchestrator, if the types know it, or else the lifecycle chart. Its input has
+ * the `context` that the tools need.
  */
 export type MachineOf<Machine extends AnyActorLogic, Deps = unknown> = AnyActorLogic extends Machine
   ? AgentMachine<Deps>
@@ -95,7 +95,7 @@ export type StartFrom =
 /** The start of a run that a host stores: an input, or a stored snapshot. */
 export type HostedFrom = { input: AgentInput } | { snapshot: Snapshot<unknown> }
 
-/** Values that a run gets and cannot store: pass them again when you resume the run. */
+/** Values of a run that cannot be stored: pass them again when you resume the run. */
 export type ActorValues<Deps = unknown> = ContextOption<Deps> & {
   /** Tools in place of the agent's. */
   tools?: readonly (Tool<Deps> | ToolSource)[]
@@ -171,7 +171,7 @@ export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
   schema?: Schema
   /** The last request of the conversation, as `Chat` keeps it. */
   prefix?: RequestPrefix | undefined
-  /** Called like `onStart`, but does not make the caller hold the run: for `Chat`, which only steers it. */
+  /** Called like `onStart`, but the caller does not hold the run: for `Chat`, which only steers it. */
   onRun?: (run: AnyRun, internals: WaitingInternals) => void
   /** The id of the chat that the run is a turn of, for tracers. */
   conversation?: string
@@ -191,8 +191,8 @@ export const settingsOf = (options: GenerationSettings): GenerationSettings | un
 }
 
 /**
- * The options that an agent passes on to its machine as they are. An orchestrator does not get the others: what it stores
- * or shows must not hold a key.
+ * The options that an agent passes on to its machine unchanged. An orchestrator does not get the others: it might store
+ * or show a key.
  */
 export const machineOptions = (options: AgentOptions<never>): Partial<AgentMachineConfig> => {
   const given = Object.keys(sharedRules).map((name) => [name, Reflect.get(options, name)])

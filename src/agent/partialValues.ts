@@ -6,7 +6,7 @@ import { wireSchemaOf } from '../tools/typedAnswer.ts'
 import type { ChunkStream } from './ChunkStream.ts'
 import { PartialJson } from './PartialJson.ts'
 
-/** A value that is still being written: anything may be missing yet. */
+/** A value that is still being written: any part may be missing. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
   ? DeepPartial<Item>[]
   : T extends object

@@ -15,7 +15,7 @@ import { isMessage } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { ChatResult, Reached, SendResult } from '../messages/result.ts'
 
-/** The end of a run, or its wait. An error is made when it is asked for, so that its stack names the caller. */
+/** The end of a run, or its wait. Its error is made on request, so that the stack names the caller. */
 export type RunOutcome = { result: SendResult } | { error: () => Error }
 
 export const isWaiting = (outcome: RunOutcome): boolean =>
@@ -55,8 +55,8 @@ const isOutput = (output: unknown): output is AgentOutput => {
 }
 
 /**
- * The result of a run so far, by its snapshot, live or stored. Messages that it has `emitted` may not have reached the data
- * of an orchestrator yet.
+ * The result of a run so far, from its live or stored snapshot. `emitted` has messages that may not have reached the
+ * data of an orchestrator yet.
  */
 export const partialResult = (snapshot: unknown, emitted: readonly ChatMessage[] = []): Reached => {
   const context = isJsonObject(snapshot) ? snapshot.context : undefined
@@ -66,7 +66,7 @@ export const partialResult = (snapshot: unknown, emitted: readonly ChatMessage[]
   return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
 }
 
-/** The error of a machine that broke instead of ending. An input that could not be used is refused: nothing broke. */
+/** The error of a machine that broke instead of ending. An unusable input is a refusal, not a break. */
 export const brokenError = (
   actor: { logic: object; getSnapshot(): { value?: unknown } },
   cause: unknown,

@@ -12,7 +12,7 @@ import type { StartFrom } from './options.ts'
 import { type ChunkReader, type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
 import type { Inspect } from './watching.ts'
 
-/** The start of a run: an input, or a stored snapshot with decisions on what it waits for. */
+/** The start of a run: an input, or a stored snapshot with decisions on its pending calls. */
 export type RunStart =
   | { input: AgentInput }
   | { snapshot: Snapshot<unknown>; decisions?: Readonly<Record<string, CallDecision>> }
@@ -78,10 +78,10 @@ export const typedForm = <T>(schema: CompiledSchema<T>): ResultForm<T, DeepParti
   finish: async (result) => ({ ...result, output: await validatedOutput(result, schema) }),
 })
 
-/** Says whether a run starts from where it was stored. */
+/** Says whether a run starts from a stored snapshot. */
 export const isStored = (from: StartFrom): from is Exclude<StartFrom, string | Part[]> => isJsonObject(from)
 
-/** Facts about a stored run that are needed before its machine has read it. */
+/** The facts about a stored run that are needed before its machine reads it. */
 export const storedRun = (snapshot: unknown): { id: string | undefined; isTyped: boolean } => {
   const context = isJsonObject(snapshot) ? snapshot.context : undefined
   if (!isJsonObject(context)) return { id: undefined, isTyped: false }

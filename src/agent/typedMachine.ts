@@ -32,8 +32,8 @@ export type TypedMachine<T, Deps = unknown> = RunMachine<
 >
 
 /**
- * The members of a machine whose complete output is the value that a schema makes of the answer. The chart itself keeps
- * the answer as JSON text, and that is what is stored: the value need not be JSON.
+ * The members of a machine whose complete output is the value that a schema makes of the answer. The chart keeps and
+ * stores the answer as JSON text, since the value need not be JSON.
  */
 export const valueOutput =
   (schema: CompiledSchema<unknown>, outputSchema: JsonObject) =>
@@ -75,7 +75,10 @@ const typedOutput = (
   return { ...output, status: 'failed', finishReason: 'error', error }
 }
 
-/** The value of an answer that no phase of the chart has checked: an orchestrator's own, or one of a run that was over. */
+/**
+ * The value of an answer that no phase of the chart has checked: from a user's orchestrator, or from a run that was
+ * over.
+ */
 const checked = (text: string, schema: CompiledSchema<unknown>): Validation<unknown> => {
   try {
     const validation = schema.validate(JSON.parse(text))

@@ -4,14 +4,14 @@ import type { SendResult } from '../messages/result.ts'
 import { emitWarning, isDevelopment } from '../messages/warn.ts'
 import { isThenable } from '../tools/isThenable.ts'
 
-/** Sees every actor, event and transition: what XState takes as `inspect`. */
+/** Sees every actor, event and transition, like `inspect` of XState. */
 export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)
 
 const harmlessOnes = new WeakMap<Inspect, (event: InspectionEvent) => void>()
 
 /**
- * Makes an inspector harmless, since it only watches: XState would let what it throws break the run, and keep it from
- * other inspectors. The same function for the same inspector, so that a run inside a run is not shown to it twice.
+ * Makes an inspector harmless, since it only watches: with XState alone, its exception would break the run and stop
+ * other inspectors. The same inspector gives the same function, so that it does not see a run inside a run twice.
  */
 export const harmlessInspect = (inspect: Inspect): ((event: InspectionEvent) => void) => {
   const known = harmlessOnes.get(inspect)
@@ -23,7 +23,7 @@ export const harmlessInspect = (inspect: Inspect): ((event: InspectionEvent) => 
   return made
 }
 
-/** Makes a listener harmless: XState would let what it throws, and Node what it rejects with, end the process. */
+/** Makes a listener harmless: its exception or rejection would end the process. */
 export const harmlessListener = <Event>(listener: (event: Event) => unknown): ((event: Event) => void) =>
   harmless('A listener of a run', listener)
 
@@ -47,8 +47,8 @@ const harmless = <Event>(who: string, watch: (event: Event) => unknown): ((event
 let hasWarnedOfWait = false
 
 /**
- * Warns once, in development, if the caller of a send does not check whether its run waits: the output of such a run is
- * empty, and nothing continues it.
+ * Warns once, in development, if the caller of a send does not check whether its run waits: the output of a waiting run
+ * is empty, and nothing continues it.
  */
 export const watchedWait = (result: SendResult): SendResult => {
   if (result.status === 'complete' || hasWarnedOfWait || !isDevelopment()) return result

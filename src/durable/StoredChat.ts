@@ -25,7 +25,7 @@ export type ChatEnd<Place, Run> = {
   history: ChatMessage[]
   /** The messages so far of an answer that is still being given. */
   partial: ChatMessage[]
-  /** The agent's policy, as the last answer left it, also if that answer is replaced: what it has seen, it has seen. */
+  /** The agent's policy, as the last answer left it, even if that answer is replaced: the policy does not forget. */
   policy?: JsonObject
   /** The hashes of the last request. */
   prefix?: RequestPrefix
@@ -33,7 +33,7 @@ export type ChatEnd<Place, Run> = {
   place: Place | undefined
 }
 
-/** The public data of a run, and a digest of what it was started with. */
+/** The public data of a run, and a digest of its start. */
 type ChatRun = {
   id: string
   agent: string
@@ -66,9 +66,9 @@ export type ChatStore<Place, Run> = {
   /** Finds a run by its id. */
   known(id: string): Promise<Run | undefined>
   handle(run: Run): DurableRun
-  /** Starts a turn, and ends the chat with it; undefined if the chat has got another end meanwhile. */
+  /** Starts a turn, and ends the chat with it; undefined if the chat has another end by now. */
   begin(turn: ChatTurn, place: Place | undefined): Promise<DurableRun | undefined>
-  /** Stores another chat with the first messages of this one; false if there is one with its id. */
+  /** Stores another chat with the first messages of this one; false if a chat already has its id. */
   fork(id: string, agent: string, place: Place | undefined, length: number): Promise<boolean>
 }
 
@@ -155,7 +155,10 @@ export class StoredChat<Place, Run extends ChatRun> implements DurableChat {
     return new StoredChat(this.#store, id, this.agent, false)
   }
 
-  /** Starts a turn. `asked` is what the client sent, without the conversation, which may be longer when it sends it again. */
+  /**
+   * Starts a turn. `asked` is the client's request without the conversation, which may have grown when it repeats the
+   * request.
+   */
   async #turn(
     options: TurnOptions,
     asked: readonly unknown[],
@@ -192,7 +195,7 @@ export class StoredChat<Place, Run extends ChatRun> implements DurableChat {
     return started
   }
 
-  /** Reads the end of the chat for another turn. None may be under way. */
+  /** Reads the end of the chat for another turn. Refused while a turn is under way. */
   async #idleEnd(): Promise<ChatEnd<Place, Run>> {
     const end = await this.#end()
     if (end.run?.status === 'running') throw this.#busy()

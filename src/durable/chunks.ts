@@ -2,7 +2,7 @@ import type { AgentEmitted } from '../../machines/agent/events.ts'
 import { type FinishReason, type PendingCall, waitReason } from '../messages/result.ts'
 import type { DurableChunk } from './runs.ts'
 
-/** Fills a chunk in: what is not given is as in a chunk that shows nothing. */
+/** Fills in the missing fields of a chunk, as in a chunk that shows nothing. */
 export const chunkWith = (some: Partial<DurableChunk>): DurableChunk => ({
   id: '',
   output: '',
@@ -12,7 +12,7 @@ export const chunkWith = (some: Partial<DurableChunk>): DurableChunk => ({
   ...some,
 })
 
-/** An emitted chunk as it is stored: what a run waits for is decided on with `runs.send`, so no snapshot goes with it. */
+/** An emitted chunk as it is stored: decisions go through `runs.send`, so it has no snapshot. */
 export const durableChunk = (emitted: Extract<AgentEmitted, { type: 'chunk' }>): DurableChunk => {
   const { type: _, pendingApproval: __, ...chunk } = emitted
   return chunkWith(chunk)

@@ -9,8 +9,8 @@ import type { PendingCall } from '../messages/result.ts'
 export class RunOver extends ConfigurationError {}
 
 /**
- * Checks a command for a stored run. `enqueued`: commands that the run has not seen yet; the calls that they decide on
- * are not decided on again.
+ * Checks a command for a stored run. `enqueued`: commands that the run has not seen yet; a second decision on their
+ * calls is refused.
  */
 export const checkStoredCommand = (
   given: unknown,
@@ -50,7 +50,7 @@ const commandFields: { [Type in AgentCommand['type']]: Record<keyof FieldsOf<Typ
   'task.command': { type: true, task: true, command: true },
 }
 
-/** Refuses a misspelled field: an approval without the arguments that it was given would run the call as the model wrote it. */
+/** Refuses a misspelled field: an approval without its arguments would run the call as the model wrote it. */
 const checkFields = (command: unknown): void => {
   const { type }: { type?: unknown } = Object(command)
   const [, known] = Object.entries(commandFields).find(([name]) => name === type) ?? []
@@ -59,7 +59,7 @@ const checkFields = (command: unknown): void => {
   if (type === 'task.command') checkFields(Object(command).command)
 }
 
-/** Says whether a command that was enqueued still applies: its call may have been decided on since. */
+/** Says whether an enqueued command still applies: its call may already have a decision. */
 export const isApplicable = (command: AgentCommand, pending: readonly PendingCall[]): boolean => {
   try {
     checkCommand(command, pending)
@@ -71,7 +71,7 @@ export const isApplicable = (command: AgentCommand, pending: readonly PendingCal
 
 type Enqueued = { command: AgentCommand }
 
-/** The commands that are not about a call: messages to a run or to a task of it, and aborts. */
+/** The commands that are not about a call: messages to a run or one of its tasks, and aborts. */
 export const withoutDecisions = <Command extends Enqueued>(commands: readonly Command[]): Command[] =>
   commands.filter(({ command }) => !('callId' in command))
 

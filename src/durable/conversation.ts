@@ -26,8 +26,8 @@ export const conversationOf = (from: HostedFrom): Conversation => {
 }
 
 /**
- * The conversation after a run that is over: what was reached is kept. A prompt that got no answer at all is dropped: the
- * next one could not follow it.
+ * The conversation after a run that is over, with its partial result. A prompt without any answer is dropped: the next
+ * prompt could not follow it.
  */
 export const conversationAfter = ({ before, added }: Conversation): ChatMessage[] => {
   const whole = [...before, ...added]
@@ -47,8 +47,8 @@ export const conversationBefore = (
 }
 
 /**
- * The policy as a run leaves it, for the next run of the conversation. A run that broke has no output: then its policy counts
- * as it was stored last.
+ * The policy as a run leaves it, for the next run of the conversation. A run that broke has no output: then the last
+ * stored policy counts.
  */
 export const policyAfter = (from: { input: unknown } | { snapshot: unknown }): { policy?: JsonObject } => {
   const given = 'input' in from ? from.input : Object(from.snapshot)
@@ -64,7 +64,7 @@ export const policyAfter = (from: { input: unknown } | { snapshot: unknown }): {
   return found ? { policy: found } : {}
 }
 
-/** The hashes of the last request of a run, which its next run begins with. */
+/** The hashes of the last request of a run, for the next run of the conversation. */
 export const prefixAfter = (from: { input: unknown } | { snapshot: unknown }): { prefix?: RequestPrefix } => {
   const { context, prefix: given } = Object('input' in from ? from.input : from.snapshot)
   const prefix = prefixFrom(Object(Object(context).totals).prefix ?? given)
@@ -96,13 +96,13 @@ export const forkedHistory = (id: string, conversation: Conversation, step: numb
   )
 }
 
-/** Distinguishes the run of a background agent, beside which its tool is stored, from that of a sub-agent. */
+/** Distinguishes the run of a background agent, which is stored with its tool, from that of a sub-agent. */
 const isTaskRun = (value: unknown): value is { run: unknown } =>
   isJsonObject(value) && isJsonObject(value.run) && typeof value.tool === 'string'
 
 /**
- * Puts what a run continues from under another id, in place: `from` must be freshly parsed JSON. The run has its id in
- * its data, and the runs inside it are named after it. What they wait for is asked again: the id is part of a question.
+ * Renames the stored start of a run, in place: `from` must be freshly parsed JSON. The data of the run has its id, and
+ * the runs inside it are named after it. Their questions are asked again, because the id is part of a question.
  */
 export const renameRun = (from: { input?: unknown; snapshot?: unknown }, id: string, newId: string): void => {
   const rename = (named: unknown, key = 'id') => {

@@ -5,7 +5,7 @@ import type { Reached } from '../messages/result.ts'
 import type { CompiledSchema } from '../tools/schema.ts'
 import type { DurableResult } from './runs.ts'
 
-/** The result of a run that is over, by its output; undefined if it has none. Throws the error of one that failed. */
+/** The result of a run that is over, by its output; undefined if it has none. Throws the error of a failed run. */
 export const endResult = (output: unknown): DurableResult | undefined => {
   const outcome = outcomeOf(output)
   if (!outcome) return undefined
@@ -14,13 +14,13 @@ export const endResult = (output: unknown): DurableResult | undefined => {
   return { ...result, status: 'complete' }
 }
 
-/** The partial result of a run that is not over. Decisions go through `runs.send`, so no snapshot goes with it. */
+/** The partial result of a run that is not over. Decisions go through `runs.send`, so it has no snapshot. */
 export const partialResult = (snapshot: unknown): Omit<Reached, 'pendingApproval'> => {
   const { pendingApproval: _, ...result } = resultSoFar(snapshot)
   return result
 }
 
-/** The result of a run that was asked for a value: validated. Throws while the run waits. */
+/** The validated result of a run with a schema. Throws while the run waits. */
 export const typedResult = async <V>(
   given: DurableResult,
   schema: CompiledSchema<V>,

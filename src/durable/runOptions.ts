@@ -57,7 +57,7 @@ export class Agents {
     return agent
   }
 
-  /** Returns the name that was given, or that of the only agent. */
+  /** Returns the given name, or that of the only agent. */
   choose(name: string | undefined): string {
     const [only, ...others] = this.names
     if (name === undefined && others.length > 0)
@@ -77,7 +77,7 @@ const isId = (id: unknown, longest = longestId): boolean =>
 
 const longestId = 200
 
-/** The id of a task has those of its calls after that of its run. */
+/** The longest id of a task, which is the id of its run, followed by those of its calls. */
 const longestTaskId = 2000
 
 /** Refuses an id that could not be shown or sent anywhere. */
@@ -88,7 +88,7 @@ export const checkId = (id: unknown): void => {
     )
 }
 
-/** Refuses what cannot be the id of a run or of a task. */
+/** Refuses a value that cannot be the id of a run or of a task. */
 export const checkKnownId = (id: unknown): void => {
   if (!isId(id, longestTaskId)) checkId(id)
 }
@@ -121,10 +121,10 @@ export const isDate = rule('a date', (value) => value instanceof Date && !Number
 
 export const isStatus = oneOf(...runStatuses)
 
-/** The start of a run: its agent, and a digest of the rest, which runs of older releases do not have. */
+/** The start of a run: its agent, and a digest of the rest, which is missing in runs of older releases. */
 type Started = { agent: string; request: string | undefined }
 
-/** Refuses a start with the id of a run that was started with something else: the caller would get another's answer. */
+/** Refuses a start under the id of a different run: the caller would get the answer to another prompt. */
 export const checkSameStart = (known: Started & { id: string }, given: Started): void => {
   const isSame = known.agent === given.agent && (known.request ?? given.request) === given.request
   if (!isSame)
@@ -178,7 +178,7 @@ const startPrompt = orWrite(
   () => "runs.start('agent', 'What is …?', options)",
 )
 
-/** Refuses what a stored run cannot be started with, before anything of it is stored. */
+/** Refuses a bad start of a stored run, before anything is stored. */
 export const checkStart = (prompt: unknown, options: StartOptions & { schema?: Schema }): void => {
   checkSome('The options of a run', options, {
     signal: writtenAs('run.abort() where it must end: a stored run outlives its caller'),

@@ -24,7 +24,7 @@ export type RunInfo = {
   id: string
   /** The name of its agent in `agents`; of a task, the name of its tool. */
   agent: string
-  /** The run that started a task, with the call of this id. */
+  /** The run that started the task, with the call `callId`. */
   parent?: string
   callId?: string
   status: RunStatus
@@ -47,7 +47,7 @@ export type RunInfo = {
   createdAt: Date
   /** The time at which a task began to work; absent while it is queued. */
   startedAt?: Date
-  /** The time of the last change; of a task that is over, that of its end. */
+  /** The time of the last change; for a task that is over, its end. */
   updatedAt: Date
   /** Restarts since it last made progress. */
   recoveries: number
@@ -61,13 +61,13 @@ export type RunInfo = {
   metadata?: JsonObject
 }
 
-/** The calls that a stored run waits for: decided on with `runs.send`, so no snapshot goes with them. */
+/** The calls that a stored run waits for. Decisions go through `runs.send`, so there is no snapshot. */
 export type WaitsFor = { calls: [PendingCall, ...PendingCall[]] }
 
 /** A chunk of a stored stream; the last one before a wait has `pendingApproval`. */
 export type DurableChunk = Omit<ChatResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
 
-/** The result of a stored run: the whole answer, or what the run waits for. */
+/** The result of a stored run: the whole answer, or the calls that it waits for. */
 export type DurableResult<T = string> = Settled<T, WaitsFor>
 
 /** A run that outlives its process. The handle holds no resources, and can be made again at any time. */
@@ -78,14 +78,14 @@ export type DurableRun<T = string> = {
   /** Reads its current status. */
   info(): Promise<RunInfo>
   /**
-   * The result as with `agent.send`, or, for a run that waits, what it waits for. Rejects with the typed error of a run
-   * that failed. Each read gives a promise for the next wait or the end.
+   * The result as with `agent.send`, or the calls that the run waits for. Rejects with the typed error of a failed run.
+   * Each read gives a promise for the next wait or the end.
    */
   readonly result: Promise<DurableResult<T>>
   /**
-   * Reads the chunks after a cursor, or from the first one, past and future, in this process or another. It ends with
-   * the run, or with a chunk that says that the run waits; read on after that one. At a chunk with `metadata.restart`,
-   * discard the text since the last message; text that was discarded before you read it is left out.
+   * Reads the chunks after a cursor, or from the first one on, past and future, in this process or another. The stream
+   * ends with the run, or with a chunk that says that the run waits: continue from its cursor. At a chunk with
+   * `metadata.restart`, discard the text since the last message. Text that was discarded earlier is left out.
    */
   stream(options?: {
     after?: string
@@ -96,8 +96,8 @@ export type DurableRun<T = string> = {
 /** Options of a new run. */
 export type StartOptions = {
   /**
-   * The id of the run. If a run with this id was started with the same content, you get that one, and nothing is started;
-   * other content is refused with a `ConflictError`. Default: a new UUID v7.
+   * The id of the run. If a run with this id was started with the same content, you get that run; other content is
+   * refused with a `ConflictError`. Default: a new UUID v7.
    */
   id?: string
   /** The conversation so far. */
@@ -115,18 +115,19 @@ export type StartOptions = {
 }
 
 /**
- * The fate of a command. `delivered`: the run has it; the model sees a message next. `queued`: it is stored, and waits for the process
- * that runs the agents, or for the run to be idle. `refused`: the run is over, or about to be.
+ * The fate of a command. `delivered`: the run has it, and if it is a message, the model sees it next. `queued`: it is
+ * stored, and waits for the process that runs the agents, or for the run to be idle. `refused`: the run is over, or
+ * about to be.
  */
 export type Delivery = 'delivered' | 'queued' | 'refused'
 
 /** Options of `runs.wake`. */
 export type WakeOptions = {
-  /** The time; one that is over is now. */
+  /** The time; a time in the past means now. */
   at: Date
   /** A message for the model. */
   message?: string
-  /** An id of this wake-up, which counts once, however often it is sent. */
+  /** An id of this wake-up: it counts once, even if it is sent again. */
   commandId?: string
 }
 
@@ -138,15 +139,15 @@ export type RunsHealth = {
   running: number
   /** Runs that wait for a decision or an answer, or sleep. */
   waiting: number
-  /** Runs that are under way in this process. The others wait for a place, or for their agent. */
+  /** Runs that are under way in this process. Other running runs wait for a place, or for their agent. */
   hosted: number
-  /** The last change of the running run that has been still for the longest time. */
+  /** The last change of the running run that has not changed for the longest time. */
   oldest?: Date
-  /** Commands that were acknowledged and that the process which runs the agents has not read yet. */
+  /** Commands that were acknowledged, but not yet read by the process that runs the agents. */
   unreadCommands: number
   /**
-   * Milliseconds for which the oldest command, wake-up or expiry that is due has been waiting to be taken; 0 if none waits. It
-   * grows while no process, or none with the agent or a free place, takes what is due.
+   * Milliseconds since the oldest open command, wake-up or expiry was due; 0 if none is open. It grows while no process
+   * takes it: none runs, or none has the agent or a free place.
    */
   lag: number
   /** Size of the store on the disk. */
@@ -177,24 +178,25 @@ export type Runs = {
     before?: string
   }): Promise<RunInfo[]>
   /**
-   * Sends a command or a message to a run, and says what happened to it; it is stored when this resolves. One with a `commandId`
-   * counts once, however often it is sent. A message to a run that is over is `refused`; other commands are then an error.
+   * Sends a command or a message to a run, and returns its fate; it is stored when this resolves. With a `commandId` it
+   * counts once, even if it is sent again. A message to a run that is over is `refused`; any other command is then an
+   * error.
    */
   send(id: string, command: AgentCommand, options?: { commandId?: string }): Promise<Delivery>
   /**
-   * Starts a run from the current state of another one, or from before its model call number `atStep`. A decision belongs
-   * to one run: where tools are running or approved, the fork asks the model again.
+   * Starts a run from the current state of another one, or from before its model call number `atStep`. A decision
+   * belongs to one run: if tools are running or approved, the fork asks the model again.
    */
   fork(id: string, options?: { atStep?: number; agent?: string; id?: string }): Promise<DurableRun>
   /** Deletes runs that have not changed since a moment, and says how many; without a status, those that are over. */
   prune(options: { olderThan: Date; status?: RunStatus }): Promise<number>
-  /** Deletes a run, under way or not, and says whether it was there. */
+  /** Deletes a run, even if it is under way, and says whether it existed. */
   delete(id: string): Promise<boolean>
   /** Reports the state of the store and of this process. */
   health(): Promise<RunsHealth>
   /**
-   * Stops the runs of this process, and closes the store: the next process that opens it continues them. Nothing more
-   * begins, and tools that are running get `drain` milliseconds to end. Default: 5000.
+   * Stops the runs of this process, and closes the store: the next process that opens it continues them. Nothing new
+   * begins, and running tools get `drain` milliseconds to end. Default: 5000.
    */
   close(options?: { drain?: number }): Promise<void>
 }
@@ -206,22 +208,22 @@ export type TurnOptions = Pick<StartOptions, 'id' | 'context'> & {
 }
 
 /**
- * A conversation that outlives its process. Each turn is a run; earlier messages are shared, not copied. A turn that
- * failed or was aborted leaves the history valid: its partial result is kept, a prompt without any answer is dropped.
+ * A conversation that outlives its process. Each turn is a run; earlier messages are shared, not copied. After a
+ * failure or an abort the history stays valid: the partial result is kept, and a prompt without any answer is dropped.
  */
 export type DurableChat = {
   readonly id: string
   /** The name of the agent that answers. */
   readonly agent: string
-  /** The conversation so far, without an answer that is still being given. `partial`: with its messages up to now. */
+  /** The conversation so far, without an unfinished answer. `partial`: with the messages of that answer so far. */
   history(options?: { partial?: boolean }): Promise<ChatMessage[]>
   /** The run of the last turn, under way or over; undefined before the first. */
   run(): Promise<DurableRun | undefined>
   /** The calls that the last answer waits for: decide on them with `runs.send`, and the id of `run()`. */
   pending(): Promise<PendingCall[]>
-  /** Asks; refused while an answer is being given, or waits. */
+  /** Asks a question. Refused while an answer is running or waiting. */
   send(prompt: string | Part[], options?: TurnOptions): Promise<DurableRun>
-  /** Asks something else in place of the prompt at an index of the history; what came after it is left behind. */
+  /** Replaces the prompt at an index of the history, and drops the messages after it. */
   edit(index: number, prompt: string | Part[], options?: TurnOptions): Promise<DurableRun>
   /** Asks the last prompt again. */
   regenerate(options?: TurnOptions): Promise<DurableRun>
@@ -237,15 +239,16 @@ export type StoredRuns = Runs & {
    */
   backup(path: string): Promise<void>
   /**
-   * Deletes runs that have not changed since a moment, and says how many; without a status, those that are over. The last
-   * run of a chat has its messages: it is deleted, and the chat with it, only with `chats: true`.
+   * Deletes runs that have not changed since a moment, and returns their number; without a status, those that are over.
+   * The last run of a chat has its messages: it is deleted, with the chat, only if `chats` is true.
    */
   prune(options: { olderThan: Date; status?: RunStatus; chats?: boolean }): Promise<number>
   /**
-   * Wakes a run at a time, in whatever process runs the agents then: a sleep of its model (`sleepTool`) ends, and the message,
-   * if there is one, is added at its next turn. It is stored when this resolves. A run that is over by then stays so.
+   * Wakes a run at a time, in the process that runs the agents then: a sleep of its model (`sleepTool`) ends, and the
+   * message, if any, is added at its next turn. The wake-up is stored when this resolves. It does nothing if the run is
+   * over by then.
    */
   wake(id: string, options: WakeOptions): Promise<void>
-  /** Opens the chat with this id, or makes it. A new one needs an agent, unless there is only one. */
+  /** Opens the chat with this id, or makes it. A new chat needs an agent, unless there is only one. */
   chat(id: string, options?: { agent?: string }): Promise<DurableChat>
 }

@@ -5,7 +5,7 @@ import { isWaiting, runningCalls } from '../../machines/tools/round.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { addUsage, type Usage } from '../messages/result.ts'
 
-/** A snapshot, of an actor or as it was stored, and those of the actors below it. */
+/** A live or stored snapshot, and those of the actors below it. */
 type Node = {
   status: unknown
   value: unknown
@@ -32,7 +32,7 @@ const nodeOf = (snapshot: unknown): Node => {
   }
 }
 
-/** The snapshot of an actor; of one that was stored, nothing. */
+/** The snapshot of a live actor; nothing for a stored one. */
 const snapshotOf = (actor: unknown): unknown => {
   const { getSnapshot } = Object(actor)
   return typeof getSnapshot === 'function' ? Reflect.apply(getSnapshot, actor, []) : undefined
@@ -75,7 +75,7 @@ export const hasRunningTools = (snapshot: unknown): boolean => {
   })
 }
 
-/** Says whether a run, or one below it, has calls that are running, or that a person has approved and that have not run. */
+/** Says whether a run, or one below it, has calls that are running, or are approved and have not run. */
 export const holdsDecisions = (snapshot: unknown): boolean => {
   const { status, context, below, tasks } = nodeOf(snapshot)
   if (status !== 'active') return false
@@ -108,7 +108,7 @@ export const stepsIn = (snapshot: unknown): number => {
   return below.reduce<number>((sum, each) => sum + stepsIn(each), answers.length)
 }
 
-/** Messages that a run has added to the conversation. Readers do not see what its tools asked models for. */
+/** Messages that a run has added to the conversation, without those between its tools and models. */
 export const messagesOf = (snapshot: unknown): unknown[] => {
   const { context, below } = nodeOf(snapshot)
   const own = listOf(context.messages)
@@ -123,7 +123,7 @@ export const usageIn = (snapshot: unknown): Usage | undefined => {
   return below.map(usageIn).reduce(addUsage, own)
 }
 
-/** The data of the run that is under way, and of those around it, the innermost first. */
+/** The data of the run that is under way, and of the runs around it, the innermost first. */
 export const contextsIn = (snapshot: unknown): Readonly<Record<string, unknown>>[] => {
   const { context, below } = nodeOf(snapshot)
   return [...below.flatMap(contextsIn), context]

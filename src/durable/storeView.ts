@@ -8,11 +8,11 @@ export type StoreView = {
   readonly store: string
   /** Says whether any process runs the agents. */
   hasOwner(): Promise<boolean>
-  /** Says whether this process does. */
+  /** Says whether this process runs the agents. */
   isOwner(): boolean
   /**
-   * Reads what a run or a task continues from: its snapshot, or the input of a run that has not started. Some stores keep less
-   * of a run that works.
+   * Reads the snapshot that a run or a task continues from, or the input of a run that has not started. Some stores
+   * keep less of a running run.
    */
   from(id: string): Promise<HostedFrom | undefined>
   /** Reads the conversation before a run, and what the run has added. */
@@ -31,7 +31,7 @@ export type StoreView = {
 
 const views = new WeakMap<Runs, StoreView>()
 
-/** Makes a view of these runs possible. */
+/** Sets the view of these runs. */
 export const setView = (runs: Runs, view: StoreView): void => void views.set(runs, view)
 
 /** The view of runs that are stored. */

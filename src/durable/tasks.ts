@@ -34,7 +34,7 @@ export type StoredTask = {
   path: readonly Step[]
   /** The snapshot of its own run, while that is under way. */
   snapshot: Snapshot<unknown> | undefined
-  /** The text that it ended with: its result, or the reason why it has none. */
+  /** The text at its end: its result, or the reason why it has none. */
   text: string
 }
 
@@ -77,7 +77,7 @@ const ofRun = (
 
 const taskIn = (metadata: unknown): unknown => Object(Object(metadata).task).id
 
-/** A task with those below it. Of those that ended with it, only their own data is left. */
+/** A task with the tasks below it. If a task below ended with it, only its own data is left. */
 const withBelow = (
   { root, parent, path: above }: Place,
   task: Task,
@@ -122,7 +122,7 @@ const infoOf = (parent: RunInfo, task: Task, snapshot: unknown, text: string): O
   }
 }
 
-/** The status of a task as that of a run. One that is under way ends with a run that can no longer continue. */
+/** The status of a task, in the words of a run. If the run can no longer continue, its running tasks end with it. */
 const statusOf = (parent: RunInfo, task: Task, snapshot: unknown): RunStatus => {
   if (task.status !== 'queued' && task.status !== 'working') return task.status
   if (endStatuses.includes(parent.status)) return parent.status === 'abandoned' ? 'abandoned' : 'aborted'
@@ -200,7 +200,7 @@ export const taskResult = ({ info, snapshot, text }: StoredTask): DurableResult 
   }
 }
 
-/** The stream of a task. Text of a task is not shown while it comes, so that it is not stored either. */
+/** The stream of a task, which is refused: the text of a task is not shown while it comes, and is not stored. */
 export const unstreamed = (id: string): ReturnType<DurableRun['stream']> => {
   const problem = `"${id}" is a task, whose stream is not stored: read its result, or the stream of its run.`
   return {

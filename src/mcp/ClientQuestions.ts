@@ -11,7 +11,9 @@ import type { ServerSdk } from './sdk.ts'
 export type WaitingStore = {
   get(id: string): string | undefined | Promise<string | undefined>
   set(id: string, run: string): unknown
-  /** Gives `false` if it had nothing to delete, as a `Map` does: another process may have used the same answer first. */
+  /**
+   * Returns `false` if it had nothing to delete, as a `Map` does: another process may have used the same answer first.
+   */
   delete(id: string): unknown
 }
 
@@ -82,7 +84,7 @@ export class ClientQuestions {
     return inputRequired({ inputRequests: Object.fromEntries(asked), requestState: id })
   }
 
-  /** Reads the decisions of a request that is repeated; undefined if it is the first one. Nothing may wait for it. */
+  /** Reads the decisions of a repeated request; undefined for a first request. Refused if no run waits for them. */
   async decided(tool: string, asked: Asked): Promise<Decided | { refusal: CallToolResult } | undefined> {
     const id = asked.requestState<unknown>()
     if (id === undefined) return undefined
@@ -102,7 +104,9 @@ export class ClientQuestions {
     }
   }
 
-  /** Takes a run that waits for an answer to this tool out of the store, before it continues: an answer is used once. */
+  /**
+   * Removes a run that waits for an answer to this tool from the store, before it continues: an answer is used once.
+   */
   async #taken(id: string, tool: string): Promise<PendingApproval | undefined> {
     const stored = await this.#store.get(id)
     const waiting: ({ tool: string } & PendingApproval) | undefined = stored && JSON.parse(stored)

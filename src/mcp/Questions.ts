@@ -82,8 +82,8 @@ export class Questions {
   }
 
   /**
-   * The call that a question belongs to. A server does not name it: with calls of several runs under way, the question
-   * might be shown to the wrong person, so it is not asked.
+   * The call that a question belongs to. A server does not name the call: with calls of several runs under way, the
+   * question might reach the wrong person, so it is not asked.
    */
   #callOfQuestion(): ActiveCall | undefined {
     const calls = [...this.#calls]

@@ -10,7 +10,7 @@ type SessionSetup = {
   endpoint: McpEndpoint
   connectTimeoutMs: number
   newClient: (wire: Wire) => Client
-  /** Called when the connection was opened again: the server may be another one now. */
+  /** Called after the connection was reopened: the server may be a different one now. */
   onRenewed: () => void
 }
 

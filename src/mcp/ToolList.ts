@@ -25,8 +25,8 @@ import {
 } from './toolOptions.ts'
 
 /**
- * The tools that an MCP server lists now, for any connected client of the TypeScript SDK, version 1 or 2. The connection
- * stays yours. {@link connectMcp} makes a connection that follows changes and is opened again when it is lost.
+ * The tools that an MCP server lists now, for any connected client of the TypeScript SDK, version 1 or 2. The
+ * connection stays yours. {@link connectMcp} makes a connection that follows changes and reconnects.
  *
  * @example
  * const tools = await mcpTools(client, { prefix: 'files_', include: ['read_file', 'write_file'] })
@@ -154,7 +154,7 @@ export class ToolList {
     return isTask && request ? asServerTask(made, info.name, limits, request) : made
   }
 
-  /** Adds the app that a tool declares to its result, as servers do that send it with each one. The result counts without it, too. */
+  /** Adds the app that a tool declares to its result, as some servers do. Without the app, the result still counts. */
   async #withApp(answer: unknown, uri: string): Promise<unknown> {
     const { content = [], isError }: { content?: unknown; isError?: unknown } = Object(answer)
     const isThere = (block: unknown) => Object(Object(block).resource).uri === uri
@@ -170,7 +170,10 @@ export class ToolList {
 
 const isNotReadOnly = ({ annotations }: McpToolInfo): boolean => annotations?.readOnlyHint !== true
 
-/** The most names that are kept for a server, over all its lists: one that lists others each time must not fill the memory. */
+/**
+ * The most names that are kept for a server, over all its lists: a server whose names keep changing must not fill the
+ * memory.
+ */
 const mostNames = 20_000
 
 /** The longest name that every provider takes. */

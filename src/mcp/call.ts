@@ -133,8 +133,8 @@ const textIn = (parts: readonly Part[]): string =>
   parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
 
 /**
- * Servers repeat structured content as content for older clients: as JSON, or as the value of its only field. Where
- * they do not, the model would miss it.
+ * Structured content that the ordinary content does not repeat, as JSON or as the value of its only field: the model
+ * would miss it.
  */
 const structured = ({ structuredContent }: JsonObject, content: readonly JsonValue[]): TextPart[] => {
   if (structuredContent === undefined) return []

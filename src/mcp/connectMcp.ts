@@ -49,8 +49,8 @@ const oneServer = 'connectMcp({ command, args }) for each server, and tools: [on
 
 /**
  * Connects to an MCP server: to a URL, or to a command that is started. Needs the package
- * `@modelcontextprotocol/client`. If you pass the connection itself to an agent, changes of its tools apply from the
- * next step of a run. The next call reopens a lost connection.
+ * `@modelcontextprotocol/client`. If you pass the connection itself to an agent, changed tools apply from the next step
+ * of a run. The next call reopens a lost connection.
  *
  * @example
  * const files = await connectMcp({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] })
@@ -71,8 +71,8 @@ export const connectMcp = async (options: McpConnectOptions): Promise<McpConnect
 }
 
 /**
- * A connection to an MCP server, made by {@link connectMcp}. Among the tools of an agent it offers, at each step, the
- * server's tools at that moment.
+ * A connection to an MCP server, made by {@link connectMcp}. As one of the tools of an agent, it offers the server's
+ * current tools at each step.
  *
  * @example
  * const files = await connectMcp({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] })

@@ -14,7 +14,7 @@ export type McpUrl = {
   /** Gives tokens, or signs in: an `AuthProvider` or `OAuthClientProvider` of the SDK. */
   authProvider?: NonNullable<StreamableHTTPClientTransportOptions['authProvider']>
   fetch?: typeof fetch
-  /** The transport. Default: `http`, and where that does not work `sse`, which older servers speak. */
+  /** The transport. Default: `http`, or `sse` for older servers, if `http` does not work. */
   transport?: 'http' | 'sse'
 }
 

@@ -50,11 +50,11 @@ export type McpHandlerOptions = {
   /** Gives the agent's tools their `context`, made from the request: the user who signed in, for example. */
   context?: (request: Request) => unknown | Promise<unknown>
   /**
-   * The origins of web pages that may ask, such as `https://example.com`. Other programs send no origin. Default: none, so
-   * that no page which a person opens can use a server on this machine.
+   * The origins of web pages that may ask, such as `https://example.com`. Other programs send no origin. Default: none,
+   * so that no web page can use a server on this machine.
    */
   origins?: readonly string[]
-  /** The names under which the server may be reached, as in the header `Host`. Default: all. */
+  /** The allowed names of the server, as in the header `Host`. Default: all. */
   hosts?: readonly string[]
   /** The text of an error that a client sees. Default: only that there was one. */
   showError?: (error: unknown) => string
@@ -89,7 +89,7 @@ const promptSchema: JsonObject = {
 
 /**
  * Serves agents over MCP (streamable HTTP): each is a tool that takes a prompt and gives the agent's answer. Needs the
- * package `@modelcontextprotocol/server`. Anyone who reaches the handler may ask: put your authentication before it.
+ * package `@modelcontextprotocol/server`. Anyone who can reach the handler may ask: put your authentication before it.
  *
  * @example
  * const handler = mcpHandler({ ask: agent })
@@ -176,7 +176,10 @@ type Call = {
   showError: (error: unknown) => string
 }
 
-/** Answers a call. Clients that ask for progress get the text as it grows, and those that can be asked decide on calls. */
+/**
+ * Answers a call. Clients that ask for progress get the text as it grows; clients that support questions decide on
+ * calls.
+ */
 const answer = async (
   { tool, prompt, start, questions, showError }: Call,
   asked: ServerContext['mcpReq'],

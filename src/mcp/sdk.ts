@@ -19,7 +19,7 @@ export type McpClient = {
     second?: never,
     third?: never,
   ): Promise<object>
-  /** Reads the app of a tool. Without it, results have no apps but those that the server sends with them. */
+  /** Reads the app of a tool. Without it, results have only the apps that the server sends with them. */
   readResource?(params: { uri: string }): Promise<object>
   /** Sends any request. Without it, tools that only run as tasks are not offered. */
   request?(request: { method: string; params: JsonObject }, schema: never, options: never): Promise<object>
@@ -48,7 +48,7 @@ export const sendCall = (
   return Promise.resolve(Reflect.apply(client.callTool, client, rest))
 }
 
-/** Sends a request for which neither version has a method, with a time limit. The answer is not checked. */
+/** Sends a request, with a time limit, that neither version has a method for. The answer is not checked. */
 export const sendRequest = (
   client: McpClient,
   method: string,
@@ -87,7 +87,7 @@ const mostPages = 64
 /** The longest list of tools, in characters: as much as a million tokens, more than any model reads. */
 const longestList = 4 * 1024 * 1024
 
-/** The longest time that a list may take, in all: each of its pages has a time of its own. */
+/** The longest time for a whole list: each of its pages has its own limit, too. */
 const longestListMs = 60_000
 
 /** Lists all tools of a server, unchecked. */

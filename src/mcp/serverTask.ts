@@ -15,7 +15,7 @@ type SendRequest = NonNullable<ToolServer['request']>
 /** The number of tasks of a tool that work at the same time, as for background agents. */
 const usualMaxTasks = 8
 
-/** A tool of a server whose calls are tasks: of the server, which works on them, and of the run, which waits for them. */
+/** A tool whose calls are tasks of the server, which works on them, and tasks of the run, which waits for them. */
 export const asServerTask = (made: Tool, name: string, limits: TimeLimits, request: SendRequest): Tool => {
   const tasks = new ServerTasks(request, limits)
   return {
@@ -43,7 +43,7 @@ export const asServerTask = (made: Tool, name: string, limits: TimeLimits, reque
 const usualPollMs = 1000
 const [shortestPollMs, longestPollMs] = [100, 60_000]
 
-/** The time that a server is asked to keep a task for, beyond the longest that it may take: the process that waits for it may be down. */
+/** The time that a server is asked to keep a task beyond its limit: the process that waits for it may be down. */
 const keptMs = 86_400_000
 
 /** The most requests for a status in a row that may fail: a server may be restarted, or not have the task any more. */
@@ -127,7 +127,7 @@ class ServerTasks {
     }
   }
 
-  /** Reads the result of a task that has ended. One that failed may have none but its status. */
+  /** Reads the result of a task that has ended. A failed task may have only a status. */
   async #end(taskId: string, status: 'completed' | 'failed', message: string): Promise<RemoteEnd> {
     const answer = await this.#ask('tasks/result', taskId).catch((thrown) => {
       if (status === 'completed' || message === '') throw thrown
@@ -150,7 +150,7 @@ const problemOf = (status: string): string | undefined => {
     : `The server sent the status "${status}" for the task, which is not known. It was cancelled.`
 }
 
-/** The result of a task as a text: it becomes part of a message, which says which files it does not hold. */
+/** The result of a task as a text for a message, which names the files that it leaves out. */
 const textIn = (content: unknown): string => {
   const { result, parts = [] } = toolResultOf({ id: '', name: '' }, content, Number.POSITIVE_INFINITY)
   const files = parts.map((part: Part) => {

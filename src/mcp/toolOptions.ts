@@ -19,18 +19,18 @@ export type McpToolOptions = {
   /** The tools to offer, by the names that the server gives them. Default: all. */
   include?: readonly string[]
   /**
-   * Asks a person to approve a call before it runs. The server itself marks its tools as read-only: say `true` for a
+   * Asks a person to approve a call before it runs. The server itself marks its tools as read-only: use `true` for a
    * server that you do not trust. Default: all calls but those of read-only tools.
    */
   needsApproval?: boolean | ((tool: McpToolInfo, args: JsonObject) => boolean)
   /**
-   * Runs tools in the background that the server can also run as tasks. Tools that only run as tasks always do. The time without
-   * progress is then that of each request, and the time in all that of the task. Default: `false`.
+   * Runs tools in the background if the server can run them as tasks. Tools that only run as tasks always do.
+   * `timeoutMs` then limits each request, and `maxTimeoutMs` the task. Default: `false`.
    */
   background?: boolean
   /** The longest time that a call may take without progress. Default: 5 minutes. */
   timeoutMs?: number
-  /** The longest time that a call may take in all, without the time that a person takes to answer. Default: 1 hour. */
+  /** The longest time of a call in all, without waits for a person. Default: 1 hour. */
   maxTimeoutMs?: number
   /** Decides what happens to a call whose process ended while it ran. Default: `'unknown'`, because a server cannot be trusted. */
   onInterrupted?: OnInterrupted | ((tool: McpToolInfo) => OnInterrupted)
@@ -66,7 +66,7 @@ export const limitsOf = ({ timeoutMs, maxTimeoutMs }: McpToolOptions): TimeLimit
 }
 
 /**
- * The description of a tool by its server. Nothing in it is proven: a server may call its tools harmless.
+ * The description of a tool by its server. It cannot be trusted: a server may call its tools harmless.
  *
  * @example const isReader = ({ annotations }: McpToolInfo) => annotations?.readOnlyHint === true
  */
@@ -83,7 +83,7 @@ export type McpToolInfo = {
     openWorldHint?: boolean
   }
   inputSchema: JsonObject
-  /** The server can run it as a task, or cannot run it otherwise. */
+  /** Says if the server can run the tool as a task, or only as a task. */
   taskSupport?: 'optional' | 'required'
   /** The address of the app that shows its results in a page (`ui://…`). */
   app?: string

@@ -9,7 +9,7 @@ export const toBase64 = (bytes: Uint8Array): string => {
   return btoa(binary)
 }
 
-/** Takes the URL alphabet as well, and passes over what is not base64. */
+/** Decodes base64, in the URL alphabet as well; other characters are skipped. */
 export const fromBase64 = (base64: string): Uint8Array => {
   const digits = base64
     .replace(/-/g, '+')

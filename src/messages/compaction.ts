@@ -1,13 +1,15 @@
 import { isJsonObject } from './json.ts'
 import { type ChatMessage, type Part, textOf, textPart } from './messages.ts'
 
-/** The reason of a compaction: it was about to be too long, a provider refused it, or a command asked for it. */
+/**
+ * The reason for a compaction: the conversation was nearly too long, a provider refused it, or a command asked for it.
+ */
 export type CompactionReason = 'full' | 'overflow' | 'command'
 
 /**
- * The data of a marker message, in `metadata.compaction`. The conversation itself stays complete: from the marker on, the
- * model sees the last `kept` messages before it as they are. The older ones are `summarised` in the text of the marker,
- * or shown with their tool results `cleared`.
+ * The data of a marker message, in `metadata.compaction`. The conversation itself stays complete. From the marker on,
+ * the model sees the last `kept` messages before it unchanged; older messages are `summarised` in the text of the
+ * marker, or shown with their tool results `cleared`.
  */
 export type Compaction = {
   kind: 'cleared' | 'summarised'
@@ -67,8 +69,8 @@ const afterMarker = (before: readonly ChatMessage[], marker: ChatMessage): ChatM
 }
 
 /**
- * A provider that keeps the conversation itself would bring back what was compacted: requests after a marker do not
- * continue from a response before it.
+ * Marks the last message, so that requests after a marker do not continue from a response before it: a provider that
+ * keeps the conversation would bring back the compacted part.
  */
 const unchained = (messages: readonly ChatMessage[]): ChatMessage[] =>
   messages.map((message, index) =>
@@ -83,7 +85,7 @@ export const endsCompacted = ({ metadata }: ChatMessage): boolean => metadata?.c
 const summaryText = (summary: string): string =>
   `The conversation before this point no longer fits, and was replaced by this summary of it:\n\n${summary}`
 
-/** A summary is sent as a user message, and so may be what follows it: then they are one message. */
+/** A summary is sent as a user message. If a user message follows it, both become one message. */
 const withSummary = (summary: string, rest: readonly ChatMessage[]): ChatMessage[] => {
   const [first, ...others] = rest
   const parts: Part[] = [textPart(summary)]
@@ -98,11 +100,11 @@ const summaries = new WeakSet<ChatMessage>()
 /** Checks whether a message, as the model sees it, is nothing but a summary. */
 export const isSummary = (message: ChatMessage): boolean => summaries.has(message)
 
-/** A message without its long tool results: each says how much there was. */
+/** A message without its long tool results: a note in place of each says how long it was. */
 export const withoutResults = (message: ChatMessage): ChatMessage =>
   message.parts.some(isLong) ? { ...message, parts: message.parts.map(cleared) } : message
 
-/** A result that is as short as the note in its place stays. */
+/** A result that is no longer than the note in its place stays. */
 const longEnough = 200
 
 const isLong = (part: Part): boolean =>

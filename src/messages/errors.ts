@@ -49,7 +49,7 @@ type ErrorOptions = {
 }
 
 /**
- * The root of everything statewire throws. `name` is the class name; `partial` is what the run had so far.
+ * The base class of all errors that statewire throws. `name` is the class name; `partial` is the result so far.
  *
  * @example
  * try {
@@ -62,7 +62,10 @@ export class StatewireError extends Error {
   override readonly name: ErrorName = 'StatewireError'
   /** The agent whose run it was, if it has a name. */
   readonly agent: string | undefined
-  /** The kind of failure in one word, where there is one: the provider's own word, or one of ours, such as `policy_refused`. */
+  /**
+   * The kind of failure in one word, if there is one: the provider's own word, or one of ours, such as
+   * `policy_refused`.
+   */
   readonly code: string | undefined
   /** The result so far. Not enumerable: an uncaught error is printed without the conversation. */
   declare readonly partial: ChatResult | undefined
@@ -103,9 +106,9 @@ export class ModelError extends StatewireError {
   /** True if the same request may work later. */
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
-  /** The number of tokens that fit, in a `context_overflow` of a provider that says so. */
+  /** The number of tokens that fit, in a `context_overflow`, if the provider gives it. */
   readonly window: number | undefined
-  /** The number of tokens that were sent, output included, in a `context_overflow` of a provider that says so. */
+  /** The number of tokens that were sent, output included, in a `context_overflow`, if the provider gives it. */
   readonly requested: number | undefined
   /** The finish reason that the provider sent before it failed. */
   readonly rawFinishReason: string | undefined
@@ -186,7 +189,7 @@ const classes = {
   ConflictError,
 } satisfies Record<ErrorName, new (message: string, options?: ErrorOptions) => StatewireError>
 
-/** Rebuilds the typed error from its data, with what the run had so far. */
+/** Rebuilds the typed error from its data, with the result so far. */
 export const errorFrom = (data: ErrorData, partial?: ChatResult): StatewireError => {
   const { name, message, cause, ...fields } = data
   const causeError = cause && Object.assign(new Error(cause.message), cause)
@@ -195,7 +198,7 @@ export const errorFrom = (data: ErrorData, partial?: ChatResult): StatewireError
   return new ErrorClass(message, { ...fields, ...(causeError && { cause: causeError }), partial })
 }
 
-/** The fields of an error that are stored; anything else on it does not belong in a snapshot. */
+/** The fields of an error that are stored; other fields do not belong in a snapshot. */
 const dataFields = [
   'agent',
   'provider',
@@ -215,8 +218,8 @@ const dataFields = [
 ] as const satisfies (keyof ErrorData)[]
 
 /**
- * Any thrown value as data. Foreign errors become `fallback`, with themselves as the cause. Never throws itself, even
- * if the thrown value has getters that throw.
+ * Any thrown value as data. A foreign error becomes `fallback`, with itself as the cause. Never throws, even if the
+ * thrown value has getters that throw.
  */
 export const errorDataOf = (thrown: unknown, fallback: ErrorName = 'OrchestrationError'): ErrorData => {
   try {

@@ -23,7 +23,7 @@ export const countOf = (batches: Batches<unknown>): number =>
 /** A value that is merged from pieces: its parts, each with the number of pieces in it. */
 export type MergedPieces<T> = readonly { readonly pieces: number; readonly value: T }[]
 
-/** Adds a piece at the end. `join` must not care in which order neighbours are joined. */
+/** Adds a piece at the end. `join` must give the same in whatever order neighbours are joined. */
 export const grown = <T>(
   growing: MergedPieces<T>,
   piece: T,
@@ -38,7 +38,7 @@ export const grown = <T>(
   return [...growing.slice(0, kept), last]
 }
 
-/** All of it, joined from the end, where the small parts are; undefined while there is nothing. */
+/** The whole value, joined from the end, where the small parts are; undefined while there is nothing. */
 export const wholeOf = <T>(growing: MergedPieces<T>, join: (older: T, newer: T) => T): T | undefined =>
   growing.length === 0
     ? undefined

@@ -19,8 +19,8 @@ export const stableJson = (value: unknown): string =>
   ) ?? 'undefined'
 
 /**
- * JSON in which everything that a reader cannot see is written as an escape: what a person decides on must look different if
- * it is different. Among these are signs of no width, other spaces than the usual one, and those that turn the order around.
+ * JSON in which all invisible characters are escapes: two different calls must not look the same to the person who
+ * decides. Invisible are signs of no width, unusual spaces, and signs that change the direction of text.
  */
 export const visibleJson = (value: unknown): string =>
   (JSON.stringify(value) ?? 'undefined').replace(invisible, (sign) =>
@@ -36,8 +36,8 @@ export const ownValue = (object: JsonObject, key: string): JsonValue | undefined
   Object.hasOwn(object, key) ? object[key] : undefined
 
 /**
- * A copy that shares nothing with the original. Reads values as `JSON.stringify` does, but throws for what would be
- * lost (functions, symbols, BigInts), and for circular data, which no JSON can hold.
+ * A copy that shares nothing with the original. Reads values as `JSON.stringify` does, but throws for values that would
+ * be lost (functions, symbols, BigInts), and for circular data.
  */
 export const copyJson = (value: unknown, depth = 0): JsonValue => {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value

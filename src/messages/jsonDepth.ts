@@ -1,6 +1,6 @@
 /**
- * Deeper than any answer is meant to be. What walks through a value by recursion, as `JSON.stringify` does, overflows
- * the stack some thousand levels down.
+ * The deepest nesting, deeper than any real answer. A recursive walk, such as that of `JSON.stringify`, overflows the
+ * stack some thousand levels down.
  */
 export const deepestJson = 256
 

@@ -11,8 +11,8 @@ export type DataPart = { type: 'data'; mimeType: string; data: string; name?: st
 /** Content that is elsewhere, for models that fetch it themselves. */
 export type LinkPart = { type: 'link'; url: string; mimeType?: string; name?: string }
 /**
- * A tool call the model asked for. When the provider's arguments were not a JSON object, `arguments` is `{}`,
- * `argumentsRaw` holds what came and `argumentsError` says what is wrong with it: such a call never runs.
+ * A tool call that the model asked for. If its arguments are not a JSON object, `arguments` is `{}`, `argumentsRaw` has
+ * the original text and `argumentsError` the problem: such a call never runs.
  */
 export type ToolCallPart = {
   type: 'toolCall'
@@ -27,7 +27,7 @@ export type ToolResultPart = {
   type: 'toolResult'
   id: string
   name: string
-  /** Text as the tool gave it, or JSON. Empty only where there are `parts` instead. */
+  /** Text as the tool gave it, or JSON. Empty only if there are `parts` instead. */
   result: string
   /** Images, documents and links that belong to the result; each provider gets those that it can read. */
   parts?: (DataPart | LinkPart)[]
@@ -115,10 +115,10 @@ export const textOf = (message: ChatMessage): string => {
   return text
 }
 
-/** The space between what a model says while it works (`metadata.commentary`) and what follows it. */
+/** The space between the comments of a model at work (`metadata.commentary`) and the text after them. */
 export const commentaryGap = '\n\n'
 
-/** The text of a message without the commentary before it; all of it where there is nothing else. */
+/** The text of a message without its commentary; a message of nothing but commentary keeps it. */
 export const answerTextOf = (message: ChatMessage): string => {
   const text = textOf(message)
   const commentary = message.metadata?.commentary

@@ -13,8 +13,8 @@ export const wholeMetadata = (growing: MergedPieces<JsonObject>): JsonObject =>
   wholeOf(growing, mergeMetadata) ?? {}
 
 /**
- * Joins what two moments say under the same key: lists are appended, objects are joined in the same way, thinking is
- * one growing text, and anything else is replaced by the newer value.
+ * Joins two pieces of metadata, key by key: lists are appended, objects are joined in the same way, thinking is one
+ * growing text, and any other value is replaced by the newer one.
  */
 export const mergeMetadata = (older: JsonObject, newer: JsonObject): JsonObject => {
   const merged = new Map(Object.entries(older))
@@ -51,8 +51,8 @@ const isSame = (known: readonly JsonValue[], value: JsonValue): boolean => {
 }
 
 /**
- * The items of a list, as texts to compare. Computed once and handed on when the list grows: to compare every item with every
- * other would let a server that sends many of them keep us busy for ever.
+ * The items of a list, as texts to compare. Computed once and handed on when the list grows: if every item were
+ * compared with every other, a server that sends many items could block the process.
  */
 const itemsOf = new WeakMap<readonly JsonValue[], Set<string>>()
 

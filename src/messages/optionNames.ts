@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Names that other libraries give to an option, and what to write here. */
+/** Names of options in other libraries, and the names to write here. */
 const elsewhere: Readonly<Record<string, string>> = {
   abortSignal: 'signal',
   args: 'arguments',
@@ -72,7 +72,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   mcpServers: 'command and args of one server',
 }
 
-/** Advice on an option that does not exist: the name that was probably meant, or the names that there are. */
+/** Advice on an option that does not exist: the name that was probably meant, or the existing names. */
 export const adviceOn = (unknown: string, names: readonly string[]): string => {
   const known = Object.hasOwn(elsewhere, unknown) ? elsewhere[unknown] : undefined
   const [option = ''] = known?.split(/[: ]/) ?? []
@@ -81,7 +81,7 @@ export const adviceOn = (unknown: string, names: readonly string[]): string => {
   return meant === undefined ? `There are: ${[...names].sort().join(', ')}.` : `Did you mean ${meant}?`
 }
 
-/** The longest name that is part of what was typed, or has it as a part: `maxCost` may mean `cost`. */
+/** The longest name that contains the typed name, or is part of it: `maxCost` may mean `cost`. */
 const sharing = (typed: string, names: readonly string[]): string | undefined => {
   const written = typed.toLowerCase()
   const isPart = (name: string) =>
@@ -89,7 +89,10 @@ const sharing = (typed: string, names: readonly string[]): string | undefined =>
   return names.filter((name) => isPart(name.toLowerCase())).sort((a, b) => b.length - a.length)[0]
 }
 
-/** The name that was probably meant; undefined when none is near: when more than a third of it would have to change, or `most`. */
+/**
+ * The name that was probably meant; undefined if more than a third of every name, or `most` characters, would have to
+ * change.
+ */
 export const nearest = (
   typed: string,
   names: readonly string[],

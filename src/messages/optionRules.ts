@@ -7,7 +7,7 @@ export type Rule = (name: string, value: unknown) => string | undefined
 /** A rule for each option. An option that is undefined counts as absent, and is not checked. */
 export type Rules<Options extends object> = Readonly<Record<keyof Options & string, Rule>>
 
-/** Refuses options that cannot work, before they make a run hang or throw somewhere inside. */
+/** Refuses options that cannot work, before they make a run hang or throw. */
 export const checkOptions = <Options extends object>(
   what: string,
   options: unknown,
@@ -19,7 +19,7 @@ export const checkOptions = <Options extends object>(
   })
 }
 
-/** Checks some of the options; the others are not looked at. */
+/** Checks some of the options, and ignores the others. */
 export const checkSome = (what: string, options: unknown, rules: Readonly<Record<string, Rule>>): void => {
   checkValue(what, options, (name, value) => object(name, value) ?? firstProblem(Object(value), rules, ''))
 }
@@ -98,7 +98,7 @@ export const oneOf =
     return `${name} must be ${list.slice(0, -1).join(', ')} or ${list.at(-1)}, not ${given}.`
   }
 
-/** Adds to a refusal what to write, where the value shows what was meant. */
+/** Adds to a refusal what to write, if the value shows what was meant. */
 export const orWrite =
   (must: Rule, instead: (value: unknown) => string | undefined): Rule =>
   (name, value) => {
@@ -121,7 +121,10 @@ export const fields =
       ? (unknownOption(name, value, rules) ?? firstProblem(value, rules, `${name}.`))
       : object(name, value)
 
-/** An object of a caller that may have these members, and others that are its own. One that is nearly one of these is a mistake. */
+/**
+ * An object of a caller that may have these members, and members of its own. A name that is nearly one of these is a
+ * mistake.
+ */
 export const members =
   (rules: Readonly<Record<string, Rule>>): Rule =>
   (name, value) =>

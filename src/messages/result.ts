@@ -9,7 +9,7 @@ export type FinishReason =
   | 'toolCalls'
   | 'contentFilter'
   | 'maxSteps'
-  /** Ended at another limit than that of steps (`limits`), or waits at any limit. */
+  /** Ended at a limit other than that of steps (`limits`), or waits at any limit. */
   | 'limit'
   | 'aborted'
   | 'error'
@@ -17,9 +17,9 @@ export type FinishReason =
 
 /** Token counts, with one meaning for all providers; a field that a provider does not report is absent. */
 export type Usage = {
-  /** All input, what was read from a cache or written to one included. */
+  /** All input, including tokens that were read from a cache or written to one. */
   inputTokens?: number
-  /** All output, thinking included. */
+  /** All output, including thinking. */
   outputTokens?: number
   totalTokens?: number
   /** The part of the input that was read from a cache. */
@@ -33,9 +33,9 @@ export type Usage = {
 }
 
 /**
- * A setting that the model did not get as it was given: the server refused it, or it is known that the model does not
- * take it. The run continues without it. Or a `baseUrl` that the provider is about to switch off, or a limit for a tool that
- * the run does not have.
+ * A setting that the model did not get as it was given: the server refused it, or the model is known not to take it.
+ * The run continues without it. A warning may also be about a `baseUrl` that the provider is about to switch off, or a
+ * limit for a tool that the run does not have.
  */
 export type Warning = {
   /** The setting by its name in this library: `temperature`, `toolChoice`, `thinking`. */
@@ -53,7 +53,7 @@ export type Warning = {
   refusal?: string
 }
 
-/** Adds warnings to a list that has each of them once, however many requests report it. */
+/** Adds warnings to a list, each only once, however many requests report it. */
 export const addWarnings = (
   known: readonly Warning[] = [],
   more: readonly Warning[] = [],
@@ -86,7 +86,7 @@ export type ChatResult<T = string> = {
   finishReason: FinishReason
   /** The provider's own word for the finish reason. */
   rawFinishReason?: string
-  /** Stream: what this chunk brought, e.g. `{ thinking: 'delta' }`. `send`: everything merged. */
+  /** Stream: the metadata of this chunk, e.g. `{ thinking: 'delta' }`. `send`: everything merged. */
   metadata: JsonObject
   /** Stream: on the final chunk only. `send`: the sum over all steps. */
   usage?: Usage
@@ -94,7 +94,7 @@ export type ChatResult<T = string> = {
   warnings?: Warning[]
   /** The policy as this run left it: give it to the next send of the conversation. Stream: on the final chunk only. */
   policy?: JsonObject
-  /** The run is paused until these calls are decided on or answered; see `Agent.resume`. */
+  /** The calls that the paused run waits for: decide on them or answer them; see `Agent.resume`. */
   pendingApproval?: PendingApproval
 }
 
@@ -125,9 +125,9 @@ export type SendResult<T = string> = Settled<T, PendingApproval>
 
 /**
  * A call that a run waits for: an `approval` by a person, or the `answer` of an external tool. A call of a sub-agent
- * has the id of the call that runs it before its own: `a/b`. One that is `inDoubt` was running when its process ended:
- * approve it to run it again, reject it to treat it as failed, or give its result. A `limit` is the question whether
- * the run may continue: approve it, with other limits as its arguments, or reject it to end the run.
+ * has the id of the call that runs it before its own: `a/b`. A call that is `inDoubt` was running when its process
+ * ended: approve it to run it again, reject it to treat it as failed, or give its result. A `limit` is the question
+ * whether the run may continue: approve it, with other limits as its arguments, or reject it to end the run.
  */
 export type PendingCall = ToolCallPart & {
   kind: (typeof pendingKinds)[number]
@@ -135,8 +135,8 @@ export type PendingCall = ToolCallPart & {
   /** The time, in milliseconds since 1970, at which the call expires: see `expiresMs` of a tool. */
   expiresAt?: number
   /**
-   * The identity of the question: no other question of any run has it, even about a call of the same id. Send it back with
-   * a decision that was made elsewhere, such as on a page: one about another question is refused.
+   * The identity of the question: no other question of any run has it, even about a call of the same id. Send it back
+   * with a decision that was made elsewhere, such as on a page: a decision on another question is refused.
    */
   question?: string
 }

@@ -2,7 +2,7 @@ import { compactionOf } from './compaction.ts'
 import { messageFlaw } from './messageFlaw.ts'
 import { type ChatMessage, isTaskResult, type Part } from './messages.ts'
 
-/** Something in a history that providers refuse, or only forgive. */
+/** A problem in a history, which providers refuse or forgive. */
 export type HistoryProblem = {
   code:
     | 'malformed'
@@ -19,7 +19,7 @@ export type HistoryProblem = {
   message: string
 }
 
-/** Problems a provider forgives, or that mappers mend: everything else makes a history unusable. */
+/** Problems that providers forgive or mappers mend: all others make a history unusable. */
 const tolerated: ReadonlySet<HistoryProblem['code']> = new Set(['notAlternating', 'misplacedSystem'])
 
 /**

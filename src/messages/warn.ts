@@ -4,15 +4,19 @@ import { describeThrown } from './errors.ts'
 export const isDevelopment = (): boolean =>
   typeof process === 'undefined' || !['production', 'test'].includes(process.env.NODE_ENV ?? '')
 
-/** Writes a warning for the developer: `process` can silence or redirect its own, and a browser has a console. */
+/**
+ * Writes a warning for the developer: through `process`, which can silence or redirect it, or to the console of a
+ * browser.
+ */
 export const emitWarning = (text: string, detail = ''): void =>
   typeof process === 'undefined'
     ? console.warn(detail === '' ? text : `${text}\n${detail}`)
     : process.emitWarning(text, { ...(detail !== '' && { detail }) })
 
 /**
- * The text of an error for a client, from a user's function. It is called while an answer breaks, so it must not break anything
- * itself: what it throws is a warning, and the client sees the other text, as it does if it returns anything but a string.
+ * The text of an error for a client, from a user's function. It is called while an answer breaks, so it must not break
+ * anything itself: if it throws or does not return a string, the client sees the default text, and an exception is a
+ * warning.
  */
 export const safeText =
   (showError: (error: unknown) => unknown, otherwise: string) =>

@@ -2,18 +2,23 @@ import type { JsonObject } from '../messages/json.ts'
 import type { ToolCallPart } from '../messages/messages.ts'
 import { unknownOption } from '../messages/optionRules.ts'
 
-/** The calls that an approval allows beyond the one, in the same run: every call of the tool, or those with the same arguments. */
+/**
+ * The further calls of the same run that an approval allows: every call of the tool, or those with the same arguments.
+ */
 export type Remember = 'tool' | 'arguments'
 
 /** Options of an approval. */
 export type ApprovalOptions = {
   /** Arguments to run with instead of the model's; the model learns of the change. */
   arguments?: JsonObject
-  /** Approves later calls of this run, too: all of this tool, or those with the same arguments. Not those that wait already. */
+  /**
+   * Approves later calls of this run, too: all calls of this tool, or those with the same arguments. Calls that already
+   * wait are not included.
+   */
   remember?: Remember
 } & AboutQuestion
 
-/** The question that a decision is about; without it, the one that waits now. */
+/** The question that a decision is about; without it, the question that waits now. */
 export type AboutQuestion = {
   /** The `question` of the pending call that was shown: a decision on another question is refused. */
   question?: string | undefined

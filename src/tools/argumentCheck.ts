@@ -14,9 +14,9 @@ const mostCompared = 2 ** 26
 const mostRounds = 2
 
 /**
- * The check of arguments against the schema of a server, in time that grows with the arguments and nothing else. Patterns,
- * formats and everything that negates are left to the server, and references are written out up to a limit: each of
- * them can make a check endless. So a call may be sent that the server refuses, but none is refused that it takes.
+ * The check of arguments against the schema of a server, in time that is linear in the arguments. Patterns, formats and
+ * negations are left to the server, and references are written out up to a limit, because each of them can make a check
+ * endless. So the check may pass a call that the server refuses, but never refuses a call that the server takes.
  */
 export const argumentCheck = (jsonSchema: JsonObject): StandardSchema<JsonObject> => {
   const { $defs, ...root } = readSchema(jsonSchema)

@@ -10,13 +10,13 @@ import { defaultMaxResult, errorResult } from './toolResult.ts'
 // Tools that a model finds when it needs them. What it found is in its conversation, as the results of its searches:
 // nothing else has to be stored, and no request changes what came before it.
 
-/** The name of the tool that calls one that was found, for models whose API does not load tools by itself. */
+/** The name of the tool that calls a found tool, for models whose API does not load tools by itself. */
 export const callToolName = 'call_tool'
 
 const mostFound = 5
 const longestQuery = 500
 
-/** Finds tools. Its calls are answered where calls are decided on: there all tools of a run are known. */
+/** Finds tools. The chart answers its calls, because it knows all tools of the run. */
 const searchTool: Tool = tool({
   name: searchToolName,
   description:
@@ -66,9 +66,9 @@ const asDeferred = (each: Tool): Tool => {
 }
 
 /**
- * Keeps tools out of the requests until the model asks for them: for the 200 tools of a few MCP servers. The model gets a
- * tool that searches names, descriptions and parameters, and calls what it finds. Requests stay append-only, also when
- * the source gains or loses tools.
+ * Keeps tools out of the requests until the model asks for them: for the 200 tools of a few MCP servers. The model gets
+ * a tool that searches names, descriptions and parameters, and calls the tools it finds. Requests stay append-only,
+ * even if the source gains or loses tools.
  *
  * @example new Agent('anthropic:claude-sonnet-5-5', { tools: [weather, deferred(await connectMcp({ url }))] })
  */
@@ -161,7 +161,10 @@ const described = ({ name, description, inputSchema }: Tool): JsonObject => ({
   parameters: inputSchema ?? {},
 })
 
-/** The call that a model makes through another tool, under its own name: approvals, limits and results are about that one. */
+/**
+ * The call that a model makes through `call_tool`, under the name of the real tool: approvals, limits and results are
+ * about that tool.
+ */
 export const unwrapped = (call: WireToolCall, tools: ReadonlyMap<string, Tool>): WireToolCall => {
   if (call.name !== callToolName || tools.get(callToolName) !== callTool || call.argumentsError) return call
   const { name, arguments: args = {} } = call.arguments

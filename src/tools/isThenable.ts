@@ -2,5 +2,5 @@
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
-/** Handles what a function rejects with that should not have returned a promise: it would end the process. */
+/** Handles the rejection of a function that should not have returned a promise: it would end the process. */
 export const ignoreRejection = (given: unknown): void => void Promise.resolve(given).catch(() => {})

@@ -1,8 +1,8 @@
 import { onAbort } from '../transport/onAbort.ts'
 
 /**
- * An abort whose signal is made only for who asks for it. An `AbortController` costs more than everything else around
- * the call of an instant tool, and most tools never look at theirs.
+ * An abort whose signal is made only on request. An `AbortController` costs more than everything else around the call
+ * of an instant tool, and most tools never look at their signal.
  */
 export class LazySignal {
   #controller: AbortController | undefined

@@ -35,7 +35,7 @@ type StandardIssue = {
  */
 export type Schema = StandardSchema | { jsonSchema: JsonObject; schema?: StandardSchema }
 
-/** The type a schema gives. A bare JSON Schema gives `JsonObject`. */
+/** The type of the values that fit a schema. A bare JSON Schema gives `JsonObject`. */
 export type Infer<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { output: infer Output }
     ? Output
@@ -68,7 +68,7 @@ export const compileSchema = <S extends Schema>(schema: S, what: string): Compil
   return { jsonSchema, validate: validateJsonSchema<Infer<S>>(understood) }
 }
 
-/** A copy, so that a schema which is circular, or no JSON, is refused here and not in the middle of a run. */
+/** A copy, so that a schema which is circular, or not JSON, is refused here and not in the middle of a run. */
 const jsonOf = (jsonSchema: JsonObject, what: string): JsonObject => {
   try {
     return copyJson(jsonSchema) as JsonObject
@@ -229,7 +229,7 @@ export const validateJsonSchema = <T>(
   }
 }
 
-/** The work of a check at most: each place of a value may meet each character of a schema. Not counted further than `most`. */
+/** The work of a check at most: each place of a value may meet each character of a schema. Counting stops at `most`. */
 export const workOf = (value: unknown, size: number, most: number): number => {
   let work = 0
   const open = [value]

@@ -24,7 +24,7 @@ const longestDescription = 1024
 const mostSkills = 500
 const mostFiles = 100
 
-/** Reads the skills of a folder. A folder that cannot be used is a mistake, and says what to change. */
+/** Reads the skills of a folder. A folder that cannot be used is an error that says what to change. */
 export const readSkills = (root: string): Skills => {
   const files = fileSystem()
   const skills = skillsIn(root, files)
@@ -129,7 +129,7 @@ const scalar = ([first = '', ...rest]: readonly string[]): string => {
   return single?.replaceAll("''", "'") ?? whole.replace(/\s+#.*$/, '')
 }
 
-/** Reads a file of a folder as text. What leads out of it, through `..` or a link, is refused. */
+/** Reads a file of a folder as text. A path that leads out of the folder, through `..` or a link, is refused. */
 const readFile = (folder: string, file: string, { fs, path }: Files): string => {
   const real = fs.realpathSync(path.join(folder, file))
   if (!real.startsWith(folder + path.sep)) throw new TypeError(`"${file}" is not in the folder of the skill.`)

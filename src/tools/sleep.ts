@@ -4,7 +4,7 @@ import { type Tool, tool } from './tool.ts'
 
 /** Options of {@link sleepTool}. */
 export type SleepOptions = {
-  /** The longest sleep; a longer one ends then. Default: a day. */
+  /** The longest sleep; a longer one ends after this time. Default: a day. */
   maxMs?: number
 }
 
@@ -24,8 +24,8 @@ const schemaUpTo = (maxMs: number): JsonObject => ({
 })
 
 /**
- * A tool with which the model sleeps until it has something to do. Other calls of the turn end first. A stored run that
- * sleeps is only a row of its store, and continues when its time has come, in any process; `runs.wake` ends a sleep early.
+ * A tool that lets the model sleep. Other calls of the turn end first. A stored run that sleeps is only a row of its
+ * store, and any process continues it when the time has come; `runs.wake` ends a sleep early.
  *
  * @example new Agent('openai:gpt-6-luna', { tools: [status, sleepTool({ maxMs: 3_600_000 })] })
  */

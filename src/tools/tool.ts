@@ -29,11 +29,13 @@ export type ToolContext<Deps = unknown> = {
   signal: AbortSignal
   /** The values that the sender gave for this run (`SendOptions.context`): the user, a database, a logger. Never stored. */
   context: Deps
-  /** 1, or more for a call that is run again after its process had ended (`onInterrupted`). */
+  /** 1, or more if the call runs again because its process ended (`onInterrupted`). */
   attempt: number
-  /** A key that is the same for every attempt at this call, and for no other call of any run: give it to services that take one. */
+  /**
+   * A key that all attempts at this call share, and no other call of any run has: give it to services that take one.
+   */
   idempotencyKey: string
-  /** Counts tokens that the tool itself used towards the run's usage. */
+  /** Adds tokens that the tool itself used to the usage of the run. */
   addUsage: (usage: Usage) => void
   /** Reports the progress of a long call, as JSON: listeners get it (`tool.progress`), the model does not. */
   report: (value: unknown) => void
@@ -45,7 +47,7 @@ export type ToolContext<Deps = unknown> = {
 export type ToolOptions<S extends Schema, Deps = unknown, Name extends string = string, Result = unknown> = {
   /** The name that the model uses. Letters, digits, `_` and `-` work with every provider. */
   name: Name
-  /** The purpose of the tool: the model decides by it. */
+  /** The purpose of the tool: the model chooses by it. */
   description: string
   /** The schema of the arguments. Default: no arguments. */
   input?: S
@@ -57,9 +59,9 @@ export type ToolOptions<S extends Schema, Deps = unknown, Name extends string = 
   execute?: (args: Infer<S>, context: ToolContext<Deps>) => Result
   /** Makes a person approve a call before it runs. Default: `false`. */
   needsApproval?: boolean | ((args: Infer<S>, run: { context: Deps }) => boolean)
-  /** The time that a person has to approve a call, or to answer one of an external tool. Default: no limit. */
+  /** The time that a person has to approve a call, or to answer a call of an external tool. Default: no limit. */
   expiresMs?: number
-  /** Decides on a call whose `expiresMs` are over. Default: `'reject'`. */
+  /** Decides on a call that has expired (`expiresMs`). Default: `'reject'`. */
   onExpired?: OnExpired
   /** The time that a call may take; `Infinity` for no limit. External tools have none. Default: 5 minutes. */
   timeoutMs?: number
@@ -79,15 +81,15 @@ export type ToolOptions<S extends Schema, Deps = unknown, Name extends string = 
 }
 
 /**
- * A call whose process ended while it ran may have taken effect, or not. `unknown`: the model learns that. `rerun`: it
- * runs again, with the same `idempotencyKey`. `ask`: a person decides whether to run it again, to treat it as failed,
- * or gives its result.
+ * The fate of a call whose process ended while it ran: it may have taken effect or not. `unknown`: the model learns
+ * that. `rerun`: it runs again, with the same `idempotencyKey`. `ask`: a person runs it again, treats it as failed, or
+ * gives its result.
  */
 export type OnInterrupted = 'unknown' | 'rerun' | 'ask'
 
 /**
- * The fate of a call that nothing was decided on in time. `reject`: the model learns that, and the call does not run. `approve`: it runs, unless it
- * is in doubt or the agent has a policy: then it is rejected. `fail`: the run fails.
+ * The fate of a call without a decision in time. `reject`: the call does not run, and the model learns why. `approve`:
+ * it runs, unless it is in doubt or the agent has a policy: then it is rejected. `fail`: the run fails.
  */
 export type OnExpired = 'reject' | 'approve' | 'fail'
 
@@ -95,7 +97,7 @@ export type OnExpired = 'reject' | 'approve' | 'fail'
 export type Tool<Deps = unknown> = {
   readonly name: string
   readonly description: string
-  /** Null: what the run is asked for (`outputSchema`) is what the tool takes. */
+  /** Null: the tool takes the answer of the run (`outputSchema`). */
   readonly inputSchema: JsonObject | null
   readonly validate: CompiledSchema<unknown>['validate']
   /** Null: an external tool. */
@@ -120,7 +122,9 @@ export type Tool<Deps = unknown> = {
   readonly isDeferred?: true
   /** The entries of a request's `tools` that define it, by protocol; a function for the others. */
   readonly wire?: ToolWire
-  /** The server of a tool that comes from a source: an approval is not for a tool of the same name elsewhere. */
+  /**
+   * The server of a tool that comes from a source: an approval does not count for a tool of the same name elsewhere.
+   */
   readonly origin?: string
 }
 
@@ -177,7 +181,7 @@ const rules: Rules<ToolOptions<Schema>> = {
   wire: members({ anthropic: wireEntry, 'openai-responses': wireEntry }),
 }
 
-/** Something that {@link tool} made, or a source of such. */
+/** A tool that {@link tool} made, or a source of such tools. */
 export const toolRule: Rule = (name, value) => {
   const { name: own, validate, tools } = Object(value)
   const isTool = typeof own === 'string' && typeof validate === 'function'
@@ -283,7 +287,7 @@ export const tool = <
   }
 }
 
-/** Refuses an expiry that could never come, or that cannot decide. */
+/** Refuses an expiry that can never happen, or cannot decide. */
 const checkExpiry = ({ name, execute, expiresMs, onExpired }: Expiring): void => {
   if (expiresMs === undefined && onExpired !== undefined)
     throw new ConfigurationError(`onExpired of the tool "${name}" needs expiresMs: say when a call expires.`)
@@ -299,7 +303,7 @@ type Expiring = { name: string; execute?: unknown; expiresMs?: number; onExpired
 export type AnyTool = Tool<never>
 
 /**
- * Something whose tools change during runs, such as a server: each step of a run offers its tools at that moment.
+ * An object whose tools may change, such as a server: each step of a run offers its current tools.
  *
  * @example new Agent('openai:gpt-6-luna', { tools: [weather, await connectMcp({ url })] })
  */
@@ -310,7 +314,7 @@ export type AnyToolEntry = AnyTool | ToolSource
 
 export const isToolSource = (entry: AnyToolEntry): entry is ToolSource => 'tools' in entry
 
-/** The tools that were given themselves. Those of sources come and go. */
+/** The tools of a list, without those of sources, which come and go. */
 export const withoutSources = (entries: readonly AnyToolEntry[]): AnyTool[] =>
   entries.flatMap((entry) => (isToolSource(entry) ? [] : [entry]))
 

@@ -5,13 +5,13 @@ import { redact } from '../transport/redact.ts'
 import { isThenable } from './isThenable.ts'
 import { errorResult } from './toolResult.ts'
 
-/** Called with each exception of a tool: `cause` is what it threw, with its class and stack. */
+/** Called with each exception of a tool: `cause` is the thrown value, with its class and stack. */
 export type OnToolError = (error: ToolExecutionError, call: ToolCallPart) => unknown
 
-/** Exceptions by the result that the model sees of them. They are beside the results: what a run stores is JSON. */
+/** Exceptions by the results that the model sees. They are beside the results, because a run stores only JSON. */
 const errors = new WeakMap<ToolResultPart, ToolExecutionError>()
 
-/** The exception that a result was made of; undefined for any other result, and for one that was stored since. */
+/** The exception that a result was made of; undefined for any other result, and after the result was stored. */
 export const errorOf = (result: ToolResultPart): ToolExecutionError | undefined => errors.get(result)
 
 /** Keeps an exception with a result. */
@@ -21,8 +21,8 @@ export const withError = (result: ToolResultPart, error: ToolExecutionError | un
 }
 
 /**
- * The result of a call whose tool threw. `hide` takes credentials out of what the model sees. A `ToolExecutionError` is
- * thrown on purpose, for the model, and is not an exception that a developer must see.
+ * The result of a call whose tool threw. `hide` removes credentials from the text for the model. A `ToolExecutionError`
+ * is thrown on purpose, for the model, so it is not reported to the developer.
  */
 export const thrownResult = (
   call: ToolCallPart,
@@ -48,7 +48,7 @@ const hidden = (problem: string, hide: (text: string) => string): string => {
 export const stackOf = ({ cause, message }: ToolExecutionError, hide: (text: string) => string): string =>
   hidden(stackIn(cause) ?? message, hide)
 
-/** The stack, with what caused it: `fetch failed` alone says nothing. */
+/** The stack, with those of its causes: `fetch failed` alone says nothing. */
 const stackIn = (thrown: unknown, depth = 0): string | undefined => {
   try {
     const { stack, cause, errors } = Object(thrown)

@@ -21,7 +21,7 @@ export type ExecutionOptions = {
   own?: LazySignal
   /** The source of time. Default: real time. */
   clock?: Clock
-  /** Called with what tools used of models. */
+  /** Called with the tokens that tools used. */
   addUsage?: (usage: Usage) => void
   /** The actor of the call. */
   self?: AnyActorRef
@@ -36,8 +36,8 @@ export type ExecutionOptions = {
 }
 
 /**
- * Runs tool calls. Replaceable, in part or whole: `new Agent(model, { toolExecutor: { executeSingle } })`.
- * Neither function may reject: what goes wrong is an error result.
+ * Runs tool calls. Replaceable, in part or whole: `new Agent(model, { toolExecutor: { executeSingle } })`. Neither
+ * function may reject: a failure is an error result.
  */
 export type ToolExecutor = {
   /** Runs one call. */
@@ -62,8 +62,8 @@ export const isOwnBatch = (executeBatch: ToolExecutor['executeBatch'] | undefine
   executeBatch !== undefined && !plainBatches.has(executeBatch)
 
 /**
- * The executor statewire uses by default; called directly, `executeBatch` runs one call after the other. `hide` takes
- * credentials out of what tools throw: errors of HTTP clients like to quote them.
+ * The default executor; called directly, `executeBatch` runs one call after the other. `hide` removes credentials from
+ * what tools throw, since errors of HTTP clients may quote them.
  *
  * @example
  * const { executeSingle } = createToolExecutor()

@@ -7,7 +7,7 @@ import { isThenable } from './isThenable.ts'
 type Answered = Pick<ToolCallPart, 'id' | 'name'>
 type Media = DataPart | LinkPart
 
-/** The most that the model gets of a result, unless its tool says otherwise: more would only fill its context. */
+/** The longest result for the model, unless its tool says otherwise: more would only fill its context. */
 export const defaultMaxResult = 64 * 1024
 /** The size of all parts together, as base64. No provider takes more in one request. */
 const largestMedia = 32 * 1024 * 1024
@@ -36,8 +36,8 @@ export const misfit = (call: Answered, problem: string): ToolResultPart =>
   errorResult(call, `The arguments do not fit the schema of "${call.name}": ${problem}`)
 
 /**
- * The result of a tool, as the model gets it: a string as it is; data, links and texts as parts; everything else as JSON. Of a
- * long text, its beginning and its end. Throws for what JSON cannot hold.
+ * The result of a tool, as the model gets it: a string as it is; data, links and texts as parts; everything else as
+ * JSON. A long text keeps its beginning and its end. Throws for values that JSON cannot hold.
  */
 export const toolResultOf = (
   { id, name }: Answered,
@@ -77,7 +77,7 @@ const contentOf = (value: unknown): { text: string; media: Media[] } => {
   return { text: texts.join('\n'), media: copyJson(media) as Media[] }
 }
 
-/** The JSON of a value. What JSON would empty without a word is refused, so that a result is what the tool found. */
+/** The JSON of a value. A value that JSON would silently empty is refused, so that a result is what the tool found. */
 const jsonTextOf = (value: unknown): string => {
   const lost = lossOf(value)
   if (lost !== undefined) throw new TypeError(`its result is ${lost}`)

@@ -4,9 +4,7 @@ import { isTooDeep, tooDeep } from '../messages/jsonDepth.ts'
 import { readSchema } from '../schema/readSchema.ts'
 import type { CompiledSchema, Validation } from './schema.ts'
 
-/**
- * A schema as providers take it. Their root must be an object, so any other value is asked for as the `value` of one.
- */
+/** A schema as providers take it. Its root must be an object, so any other value is wrapped as the `value` of one. */
 export type WireSchema = {
   jsonSchema: JsonObject
   isWrapped: boolean
@@ -36,7 +34,7 @@ const isPlainObject = ({ type, anyOf, oneOf, allOf, $ref }: JsonObject): boolean
 /** The JSON of an answer, or what is wrong with it; one of the two is empty. `asked`: the JSON in the shape of the wire. */
 export type ReadAnswer = { json: string; asked: string; problem: string }
 
-/** Reads and checks what a model answered. `value`: what the schema makes of it. */
+/** Reads and checks the answer of a model. `value`: the value that the schema makes of it. */
 export const readAnswer = async (
   answer: string,
   schema: WireSchema,

@@ -37,7 +37,7 @@ import type { WaitingRuns } from './WaitingRuns.ts'
 export class AgentChats implements Chats {
   readonly #agent: Agent
   readonly #waiting: WaitingRuns
-  /** The answers that are being given, by the id of their chat. A part of one may wait while the rest works. */
+  /** The answers that are being given, by the id of their chat. A part of an answer may wait while the rest works. */
   readonly #live = new Map<string, LiveTurn>()
 
   constructor(agent: Agent, waiting: WaitingRuns) {

@@ -115,7 +115,10 @@ export class StoredChats implements Chats {
     return withUsages([...history, ...(asked ? [asked] : [])])
   }
 
-  /** Queues a question behind the answer that is being given. Undefined if there is none, or if it waits for a person. */
+  /**
+   * Queues a question behind the answer that is being given. Undefined if there is no such answer, or if it waits for a
+   * person.
+   */
   async #queue(
     run: DurableRun | undefined,
     chat: DurableChat,
@@ -177,7 +180,7 @@ const isUnderWay = async (run: DurableRun): Promise<boolean> => {
   return status === 'running' || status === 'waiting'
 }
 
-/** The time after its end in which an answer can still be read: a page may have loaded the messages before. */
+/** The time for which an answer can be read after its end: a page may have loaded the messages before. */
 const justEndedMs = 30_000
 
 const hasJustEnded = async (run: DurableRun): Promise<boolean> => {
@@ -185,7 +188,7 @@ const hasJustEnded = async (run: DurableRun): Promise<boolean> => {
   return status === 'complete' && Date.now() - updatedAt.getTime() < justEndedMs
 }
 
-/** Distinguishes a question of the page from other messages of its run, such as what steers it, or the result of a task. */
+/** Distinguishes a question of the page from other messages of its run, such as steering, or the result of a task. */
 const isAsked = (message: ChatMessage): boolean => isPrompt(message) && promptIdOf(message) !== undefined
 
 /** The metadata of a prompt after these messages. */

@@ -10,10 +10,10 @@ const mostPolicies = 10_000
 type Waiting = { stored: string; at: number; agent: Agent | undefined; client: string }
 
 /**
- * Runs that wait for a decision, by the id of their chat, as JSON. Each is dropped when it is too old. `max` limits their
- * number, and `maxText` their characters, since a run holds the conversation of its client, which may be megabytes. Room is
- * made by the client that has most of what is short: its oldest run, or its largest. So a client drops its own runs, and not
- * those of others.
+ * Runs that wait for a decision, by the id of their chat, as JSON. Each is dropped when it is too old. `max` limits
+ * their number, and `maxText` their characters, since a run holds the conversation of its client, which may be
+ * megabytes. The client that uses most of a limit makes room: it drops its oldest run, or its largest. So a client
+ * drops only its own runs.
  */
 export class WaitingRuns {
   readonly #max: number
@@ -52,7 +52,7 @@ export class WaitingRuns {
     this.#forgetOld()
   }
 
-  /** The policy of a conversation that the page keeps: it is not for the page to say what the policy has seen. */
+  /** The policy of a conversation that the page keeps: the page must not change what the policy has seen. */
   policyOf(id: string): JsonObject | undefined {
     const stored = this.#policies.get(id)
     return stored === undefined ? undefined : JSON.parse(stored)
@@ -90,7 +90,7 @@ export class WaitingRuns {
     }
   }
 
-  /** The runs of the client that has most of what is counted, the oldest first. */
+  /** The runs of the client with the highest count, the oldest first. */
   #surplus(countOf: (run: Waiting) => number): string[] {
     const clients = new Map<string, { ids: string[]; count: number }>()
     for (const [id, run] of this.#runs) {

@@ -20,7 +20,7 @@ export type ClientMessage = {
 
 /**
  * The conversation of a client in the form that models need: user and model alternate, each id is used once, and every
- * call has a result. A call without a result did not run, even if the client says so, and is not run now.
+ * call has a result. A call without a result did not run, even if the client says that it did, and does not run now.
  */
 export const historyOf = (messages: readonly ClientMessage[]): ChatMessage[] => {
   const history: ChatMessage[] = []
@@ -94,7 +94,7 @@ export const textParts = (text: string): Part[] => (text === '' ? [] : [{ type: 
 /** A tool as a client describes it. */
 export type ClientTool = { name: string; description: string; parameters: JsonObject }
 
-/** Reads the description of a tool. A missing name is refused later, with the names that are not allowed. */
+/** Reads the description of a tool. A missing name is refused later, like a name that is not allowed. */
 export const readClientTool = ({ name, description, parameters }: JsonObject): ClientTool => ({
   name: stringOr('', name),
   description: stringOr('', description),

@@ -42,7 +42,7 @@ type RequestContext<For> =
 
 type OptionalContext<Deps> = {
   /**
-   * Gives the tools their `context`; `page` has what the client sent, and shows data of your own. For stored runs the
+   * Gives the tools their `context`; `page` has the body of the request, and shows your own data. For stored runs the
    * context must be JSON. Default: none; for `aguiHandler`, `{ state, context, forwardedProps }` of the client.
    */
   context?: (request: Request, chatId: string, page: Page) => Deps | Promise<Deps>
@@ -59,8 +59,8 @@ export type ChatHandlerOptions<For extends Served = Served> = HandlerOptions &
      */
     agent?: string | ((request: Request, chatId: string, body: JsonObject) => string | Promise<string>)
     /**
-     * Names the client of a request, such as its user or its address. When the room for waiting chats of an agent is full,
-     * the client that has most of it drops one. Default: all requests are of one client.
+     * Names the client of a request, such as its user or its address. When the room for waiting chats of an agent is
+     * full, the client that uses most drops a chat. Default: all requests are of one client.
      */
     client?: (request: Request, chatId: string) => string | Promise<string>
     /** The most chats of an agent that may wait for a decision; the oldest are dropped. Default: 1,000. */
@@ -69,7 +69,7 @@ export type ChatHandlerOptions<For extends Served = Served> = HandlerOptions &
     maxWaitMs?: number
   }
 
-/** An agent, a function that chooses one for each request, or stored runs. The body is not to be trusted. */
+/** An agent, a function that chooses one for each request, or stored runs. The body cannot be trusted. */
 export type Served =
   | AnyAgent
   | ((request: Request, chatId: string, body: JsonObject) => AnyAgent | Promise<AnyAgent>)

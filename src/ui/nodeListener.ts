@@ -8,8 +8,8 @@ export type Handler = (request: Request) => Response | Promise<Response>
 type ServedRequest = IncomingMessage & { originalUrl?: string; body?: unknown }
 
 /**
- * Makes a listener for `node:http`, Express and Fastify of a handler. A client that leaves aborts `request.signal`, and a
- * slow reader is waited for.
+ * Makes a listener for `node:http`, Express and Fastify of a handler. When a client leaves, `request.signal` is
+ * aborted. The listener waits for a slow reader.
  *
  * @example createServer(nodeListener(uiMessageHandler(agent))).listen(3000)
  * @example

@@ -3,8 +3,8 @@ import { copyJson, type JsonObject, type JsonValue } from '../messages/json.ts'
 import type { Turn, TurnEvent } from './turn.ts'
 
 /**
- * The page behind a request, for the `context` option. Nothing in its `body` is trusted. Its functions show something
- * while an answer of an agent is read; the context of stored runs is JSON, so they cannot be part of it.
+ * The page behind a request, for the `context` option. Its `body` cannot be trusted. Its functions work while an answer
+ * of an agent is read; the context of stored runs is JSON, so it cannot hold them.
  *
  * @example uiMessageHandler(agent, { context: (request, chatId, page) => ({ user: userOf(request), page }) })
  */
@@ -12,7 +12,7 @@ export type Page = {
   /** The body of the request: of AG-UI, `state`, `context` and `forwardedProps` are in it. */
   body: JsonObject
   /**
-   * Shows data of your own: a `data-<name>` part of the AI SDK, a `CUSTOM` event of AG-UI. The same `id` replaces an
+   * Shows your own data: a `data-<name>` part of the AI SDK, a `CUSTOM` event of AG-UI. The same `id` replaces an
    * earlier part; a `transient` one reaches only `onData`.
    */
   sendData(name: string, data: JsonValue, options?: { id?: string; transient?: boolean }): void
@@ -42,7 +42,7 @@ export class PageChannel {
     }
   }
 
-  /** Shows what is sent while a turn is followed, as part of it. */
+  /** Shows data that is sent while a turn is followed, as part of the turn. */
   attach(turn: Turn): Turn {
     return {
       ...turn,

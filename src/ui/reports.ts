@@ -47,7 +47,7 @@ const reportError = async (
   }
 }
 
-/** Reports what breaks before a turn is followed. */
+/** Reports errors before a turn is followed. */
 export const reporting = (options: ReportOptions, request: Request) => ({
   report: (error: unknown) => reportError(options, error, { request, run: undefined }),
 })

@@ -18,7 +18,7 @@ export const respond = async (
   }
 }
 
-/** Refuses the request of a server that does not speak the web platform's: nothing could be read from it. */
+/** Refuses a request that is not a `Request` of the web platform: nothing could be read from it. */
 const mustBeRequest = (request: unknown): void => {
   if (typeof Object(Object(request).headers).get !== 'function')
     throw new ConfigurationError(

@@ -19,7 +19,7 @@ type Section = {
   promptId?: string | undefined
   /** Asks a queued prompt again, if the run has ended without an answer to it. */
   askAgain?: () => Promise<Turn>
-  /** The answer begins behind the prompt, which is not the first one of the run. */
+  /** The answer begins after the prompt, which is not the first one of the run. */
   from?: 'prompt'
   after?: After
   isWhole?: boolean
@@ -58,7 +58,9 @@ export const turnOf = (chat: DurableChat, run: DurableRun, section: Section): Tu
   outcome: () => outcomeOf(chat, run),
 })
 
-/** Asks a prompt again whose run has failed before it came to it. One that the user has stopped is over. */
+/**
+ * Asks a prompt again if its run failed before it came to the prompt. If the user stopped the run, the prompt is over.
+ */
 const followAgain = async (
   run: DurableRun,
   listener: TurnListener,
@@ -88,7 +90,7 @@ const outcomeOf = async (chat: DurableChat, run: DurableRun): Promise<TurnOutcom
   }
 }
 
-/** The end of a section: its run is over, or it waits for calls, or the next prompt begins, or its own never came. */
+/** The end of a section: its run is over or waits for calls, the next prompt begins, or its own prompt never came. */
 type SectionEnd = {
   ended: 'run' | 'waits' | 'next' | 'unseen'
   calls?: readonly PendingCall[]
@@ -168,7 +170,7 @@ export const promptOf = async (chat: DurableChat, run: DurableRun): Promise<Chat
 
 // A page shows the same ids and tokens after a reload. The prompt keeps its id, and what the answer before it used.
 
-/** The conversation of a chat that is not answering, with what each answer used. */
+/** The conversation of a chat without a running answer, with the usage of each answer. */
 export const wholeHistory = async (chat: DurableChat): Promise<ChatMessage[]> => {
   const history = await chat.history()
   const run = await chat.run()
@@ -181,7 +183,7 @@ export const wholeHistory = async (chat: DurableChat): Promise<ChatMessage[]> =>
   return withUsage(withUsages(history), isKept ? usage : usageBefore(asked))
 }
 
-/** Adds what the earlier answers used: the prompt after each of them says so. */
+/** Adds the usage of the earlier answers, which the prompt after each of them has. */
 export const withUsages = (history: readonly ChatMessage[]): ChatMessage[] =>
   history.map((message, index) => {
     const usage = usageBefore(history[index + 1])

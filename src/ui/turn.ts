@@ -46,7 +46,7 @@ export type Turn = {
   isOver?: boolean
 }
 
-/** The end of an answer, or what it waits for. */
+/** The end of an answer, or its wait. */
 export type TurnOutcome = {
   /** The whole conversation, with the question and the answer. */
   messages: ChatMessage[]
@@ -67,8 +67,8 @@ export type Chats = {
     context: TurnContext,
   ): Promise<Turn>
   /**
-   * The answer that is being given, that waits, or that has just ended, from its beginning. With the id of a prompt, only the answer
-   * to that: the questions behind it have answers of their own.
+   * The answer that is being given, that waits, or that has just ended, from its beginning. With the id of a prompt,
+   * only the answer to that prompt: later questions have their own answers.
    */
   current(chatId: string, promptId?: string): Promise<Turn | undefined>
   /** Ends the answer that is being given. */
@@ -84,17 +84,17 @@ export type Chats = {
 export const promptIdOf = ({ metadata }: ChatMessage): string | undefined =>
   typeof metadata?.id === 'string' ? metadata.id : undefined
 
-/** A conversation whose last answer says what it used, for pages that show it again. */
+/** A conversation whose last answer has its usage, for pages that show it again. */
 export const withUsage = (messages: readonly ChatMessage[], usage: Usage | undefined): ChatMessage[] => {
   const last = messages.at(-1)
   if (!usage || last?.role !== 'model') return [...messages]
   return [...messages.slice(0, -1), { ...last, metadata: { ...last.metadata, usage: { ...usage } } }]
 }
 
-/** The id under which a client is asked about a call: that of the question, since the id of a call may come again. */
+/** The id under which a client is asked about a call: that of the question, since the id of a call may repeat. */
 export const questionIdOf = ({ id, question }: PendingCall): string => question ?? id
 
-/** The error of a decision on which nothing waits. */
+/** The error of a decision that nothing waits for. */
 export const nothingDecided = () =>
   new HttpError(
     409,
@@ -117,7 +117,7 @@ export type TurnEvent =
   | { type: 'progress'; callId: string; value: JsonValue }
   /** A result of a call. It may come twice: when the call ends, and with the message of all results of the round. */
   | { type: 'result'; result: ToolResultPart }
-  /** Data that a tool shows, under a name of its own. */
+  /** Data that a tool shows, under its own name. */
   | { type: 'data'; name: string; data: JsonValue; id?: string; transient?: boolean }
   /** The state that a page of AG-UI shares with the tools. */
   | { type: 'pageState'; state: JsonValue }
@@ -151,7 +151,7 @@ export const errorTextOf = ({ result }: ToolResultPart): string => {
   return isJsonObject(value) && typeof value.error === 'string' ? value.error : result
 }
 
-/** The error text of a result as a client sees it: what a tool throws may hold an address or a password. */
+/** The error text of a result as a client sees it: the error of a tool may hold an address or a password. */
 export const shownErrorOf = (result: ToolResultPart, showError: (error: unknown) => string): string =>
   result.rejected ? errorTextOf(result) : showError(new ToolExecutionError(errorTextOf(result)))
 

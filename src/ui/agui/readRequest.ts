@@ -80,8 +80,8 @@ class Thread {
   }
 
   /**
-   * The message that answers a call: one after the call was last made, with the arguments and the question that wait for an
-   * answer now. A client that does not send the question back is believed if the rest is the same.
+   * The message that answers a call: it comes after the last such call, and has the arguments and the question that
+   * wait now. Without a question it counts if the rest is the same.
    */
   resultOf({ id, name, arguments: args, question }: PendingCall): JsonObject | undefined {
     const [made, result] = [this.#calls.get(id), this.#results.get(id)]
@@ -126,7 +126,10 @@ const answerIn = (
   return { result: textIn(message.content), ...about }
 }
 
-/** Reads the conversation. System messages are not for the client to write; activities and thoughts are not part of it. */
+/**
+ * Reads the conversation. System messages of a client are dropped; activities and thoughts are not part of the
+ * conversation.
+ */
 const messagesIn = (messages: readonly JsonObject[]): ClientMessage[] => {
   const results = new Map(messages.flatMap(resultIn))
   return messages.flatMap((message): ClientMessage[] => {

@@ -4,8 +4,8 @@ import { isJsonObject, type JsonObject, type JsonValue, stableJson } from '../..
 type Operation = JsonObject & { op: 'add' | 'remove' | 'replace'; path: string }
 
 /**
- * The changes that make one state of the other, for clients that have the first; undefined where the whole state is shorter,
- * or where they could not apply the changes: the libraries of clients refuse paths that lead to a prototype.
+ * The changes that turn one state into the other, for clients that have the first. Undefined if the whole state is
+ * shorter, or if clients could not apply the changes: their libraries refuse paths that lead to a prototype.
  */
 export const statePatch = (before: JsonValue, after: JsonValue): Operation[] | undefined => {
   const isWhole = !(isJsonObject(before) && isJsonObject(after)) && !(isList(before) && isList(after))

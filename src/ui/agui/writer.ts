@@ -35,7 +35,7 @@ export class AguiWriter {
   readonly #options: AguiWriterOptions
   /** The thread, with the messages that this run has added. */
   readonly #messages: JsonObject[]
-  /** Calls whose result the client has. It has those of its own tools from the start. */
+  /** Calls whose result the client has. It has the results of its own tools from the start. */
   readonly #results: Set<unknown>
   readonly #calls = new Set<string>()
   /** Calls whose arguments are being streamed, by their index in the answer. */
@@ -79,7 +79,7 @@ export class AguiWriter {
     else this.#send('RUN_ERROR', { message: this.#options.showError(error), code: 'run_failed' })
   }
 
-  /** Sends the state as the changes to the one before, if this run has sent one: the page may have changed the one that it sent. */
+  /** Sends the state as changes, if this run has sent a state before: the page may have changed its own. */
   #pageState(state: JsonValue): void {
     const patch = this.#state === undefined ? undefined : statePatch(this.#state, state)
     this.#state = state
@@ -177,7 +177,7 @@ export class AguiWriter {
     if (delta !== '') this.#send('TOOL_CALL_ARGS', { toolCallId: call.id, delta })
   }
 
-  /** Ends the calls that are being streamed. A client takes arguments that were never shown as none. */
+  /** Ends the calls that are being streamed. Without shown arguments, a client sees a call without arguments. */
   #endCalls(): StreamedCall[] {
     const begun = [...this.#streaming.values()].filter(({ isBegun }) => isBegun)
     this.#streaming.clear()
@@ -220,7 +220,7 @@ export class AguiWriter {
     return JSON.stringify({ error: shownErrorOf(result, this.#options.showError) })
   }
 
-  /** Removes what was shown of an answer that starts over. */
+  /** Removes the shown part of an answer that starts over. */
   #restart(): void {
     this.#close()
     for (const { id } of this.#endCalls()) this.#calls.delete(id)

@@ -186,7 +186,7 @@ const withoutInstructions = (messages: ChatMessage[], { instructions }: JsonObje
   return index < 0 ? messages : messages.toSpliced(index, 1)
 }
 
-/** Asks for an answer of a client's shape. Its patterns are not run here: they may be endless. */
+/** Asks for an answer of a client's shape. Its patterns are not run here, since they may never end. */
 const asked = (jsonSchema: JsonObject | undefined): Pick<AgentTurnOptions, 'schema'> => {
   if (!jsonSchema) return {}
   try {

@@ -20,9 +20,9 @@ export type UiMessage = {
 }
 
 /**
- * Turns a conversation into messages of the AI SDK, which a page begins with. Their ids and metadata are those that the
- * page had while it read the answers. `showError` gives the text of a tool's error; by default the page sees only that
- * there was one.
+ * Turns a conversation into messages of the AI SDK, which a page begins with. Ids and metadata are the same as while
+ * the page read the answers. `showError` gives the text of a tool's error; by default the page sees only that there was
+ * one.
  *
  * @example const messages = uiMessagesOf(await load(chatId)) // what onFinish has saved
  */

@@ -64,7 +64,7 @@ const decisionsIn = (
   return Object.fromEntries(decided)
 }
 
-/** The questions that the page was asked, by the ids of their calls: the parts of a page have no place for them. */
+/** The questions to the page, by the ids of their calls: the parts of a page have no place for them. */
 const questionsIn = ({ metadata }: JsonObject): JsonObject =>
   isJsonObject(metadata) && isJsonObject(metadata.questions) ? metadata.questions : {}
 
@@ -115,11 +115,14 @@ const isAbout = (id: JsonValue | undefined, part: JsonObject, call: PendingCall)
   return call.question === undefined || (part.state === 'output-available' && showsCall(part, call))
 }
 
-/** Says whether a part shows the tool and the arguments of a call: without the id of a question, that is all there is to compare. */
+/**
+ * Says whether a part shows the tool and the arguments of a call: without the id of a question, nothing else can be
+ * compared.
+ */
 const showsCall = (part: JsonObject, { name, arguments: args }: PendingCall): boolean =>
   toolNameOf(part) === name && stableJson(part.input ?? {}) === stableJson(args)
 
-/** Reads a message of a client. System messages are not for the client to write. */
+/** Reads a message of a client. System messages of a client are dropped. */
 const messagesOf = (message: JsonObject): ClientMessage[] => {
   const parts = partsOf(message)
   if (message.role === 'user') {
@@ -137,7 +140,7 @@ const idOf = (message: JsonObject): { id?: string } => {
   return id && id.length <= longestId ? { id } : {}
 }
 
-/** Keeps what an answer used: it is in the metadata of its last step. */
+/** Keeps the usage of an answer: it is in the metadata of its last step. */
 const withMetadata = (steps: readonly ClientMessage[], metadata: JsonValue | undefined): ClientMessage[] => {
   const used = isJsonObject(metadata) && isJsonObject(metadata.usage) ? metadata.usage : {}
   const usage = Object.fromEntries(Object.entries(used).filter(([, count]) => typeof count === 'number'))

@@ -211,7 +211,10 @@ export class UiMessageWriter {
     this.#finish('toolCalls', questions.length > 0 ? { questions: Object.fromEntries(questions) } : {})
   }
 
-  /** Shows a call as settled that runs here once the others are decided: the hooks do not continue by themselves otherwise. */
+  /**
+   * Shows a call that runs later as settled: otherwise the hooks would not continue by themselves once the other calls
+   * are decided.
+   */
   #setAside({ id, name, arguments: input, argumentsError }: ToolCallPart, hasApprovals: boolean): void {
     if (argumentsError !== undefined) return
     const call = { toolCallId: id, toolName: name, input }
