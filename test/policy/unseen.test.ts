@@ -1,4 +1,4 @@
-/** What a run could not report to its policy, because it was aborted, the next run of the conversation reports first. */
+/** The next run of a conversation first reports to its policy what an aborted run could not. */
 import { expect, test } from 'vitest'
 import { type AnyStateMachine, assign, createMachine, fromPromise } from 'xstate'
 import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'

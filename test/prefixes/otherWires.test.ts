@@ -1,4 +1,4 @@
-/** What a wire sends otherwise than the engine gave it is a change of the prefix, too, and is reported as one. */
+/** Changes of the prefix that a wire makes by itself are reported like those of the engine. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { openai } from '../../providers/values/openai.ts'
