@@ -114,8 +114,9 @@ const policy = createMachine({
 })
 
 /**
- * One chart has a policy, one has background agents, one goes through many steps, one through models and with an approver, one breaks, one asks at its limit, one answers
- * once more, one has a small window: together they would have too many states.
+ * Agents whose charts are walked, each with one thing more: a policy, background agents, many steps, several models and an
+ * approver, a part that breaks, a question or a last answer at the limit, a small window. Together they would have too many
+ * states.
  */
 export const agents: readonly Tested[] = [
   agentWith({

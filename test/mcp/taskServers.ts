@@ -21,7 +21,7 @@ export const taskServer = async () => {
   })
   return {
     url: `http://127.0.0.1:${port}/mcp`,
-    /** What the server has done, in order. */
+    /** The deeds of the server, in order. */
     log: () => (existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []),
     letEnd: () => writeFileSync(`${path}.go`, ''),
   }

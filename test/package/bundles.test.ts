@@ -6,7 +6,7 @@ import { priceLists } from '../../providers/models/priceLists.ts'
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts'
 import { type Bundle, bundle, roomsOf } from './bundles.ts'
 
-/** What every agent is made of. */
+/** The rooms that every agent is made of. */
 const engine = [
   ...['agent', 'compaction', 'logic', 'model', 'orchestrators', 'policy', 'stored', 'tasks', 'tools'].map(
     (room) => `machines/${room}`,
@@ -15,7 +15,7 @@ const engine = [
   ...['@cfworker/json-schema', 'fastest-levenshtein', 'uuid', 'xstate'],
 ]
 
-/** What every provider over HTTP is made of; the version is from package.json. */
+/** The rooms that every provider over HTTP is made of; the version is from package.json. */
 const wire = ['.', 'eventsource-parser', 'providers', 'providers/http', 'providers/values', 'providers/wire']
 
 /** The providers whose rooms are their own, with the tables of models that they need. */

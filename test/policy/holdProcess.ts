@@ -41,7 +41,7 @@ const policy = setup({
 
 const call = (id: string, name: string) => ({ toolCall: { id, name } })
 
-/** One turn with three calls, the second of which is held and the third too much. */
+/** A model of one turn with three calls, the second of which is held and the third too much. */
 const model: ChatModel = {
   ...scriptedModel([]),
   stream: (request, sink) => {
